@@ -1,0 +1,63 @@
+# Everything a fresh clone needs: Python >= 3.11, git and make. The real tiers also need root and
+# Go; without them they are skipped, loudly.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+READY = $(VENV)/.ready
+SOURCES = elasticgpu provisioners tests
+
+.PHONY: help test test-fast lint format demo demo-cluster crds protos constraints lines clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON) here"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "make: $(PYTHON) is older than 3.11; name another with PYTHON=python3.12"; exit 1; }
+	@echo "making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt 'pip>=25.1'
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[agent,fast]' --group dev
+	@touch $@
+
+test: $(READY)  ## all tests; the real tiers need root and Go
+	$(BIN)/python -m pytest elasticgpu provisioners tests $(ARGS)
+
+test-fast: $(READY)  ## the tests that need no cluster
+	$(BIN)/python -m pytest elasticgpu provisioners tests --ignore=tests/cases --ignore=tests/cluster \
+	  --ignore=tests/transport/test_real_server.py $(ARGS)
+
+lint: $(READY)  ## ruff, mypy, import contracts
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy $(SOURCES)
+	$(BIN)/lint-imports
+
+format: $(READY)  ## rewrite the sources as ruff wants them
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+demo: demo-cluster  ## three manifests on a real cluster, ending inside the container; ARGS=--keep stays up
+
+demo-cluster: $(READY)
+	$(BIN)/python -m tests.cases.demo $(ARGS)
+
+crds: $(READY)  ## regenerate crds/ and the chart's copy
+	$(BIN)/python -m elasticgpu.api.schema crds/
+	cp crds/*.yaml helm/elasticgpu/files/crds/
+
+protos: $(READY)  ## regenerate the kubelet's gRPC stubs
+	scripts/generate-protos.sh
+
+constraints: $(READY)  ## pin what is installed now
+	$(BIN)/pip freeze --exclude-editable --exclude pip > constraints.txt
+
+lines:  ## lines of Python per room
+	@for room in errors.py api rules provisioner.py cluster controllers agent cli; do \
+	  printf '%-16s %5d\n' $$room $$(find elasticgpu/$$room -name '*.py' | xargs cat | wc -l); done
+	@for room in provisioners tests/cases tests/cluster tests; do \
+	  printf '%-16s %5d\n' $$room $$(find $$room -name '*.py' | xargs cat | wc -l); done
+
+clean:  ## remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
