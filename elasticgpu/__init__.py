@@ -1,0 +1,1 @@
+"""ElasticGPU: GPUs on Kubernetes as easy to share as disks."""

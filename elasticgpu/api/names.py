@@ -1,0 +1,59 @@
+"""Names that objects carry for each other: who writes each, and who reads it."""
+
+from __future__ import annotations
+
+from .meta import GROUP
+
+DRIVER = GROUP
+"""The DRA driver and DeviceClass. Agent registers it, controller writes it into allocations."""
+
+PODS_LABEL = f"{GROUP}/uses-claims"
+"""Label `"true"` on pods that use claims, and on what is made for them. Admission writes it on
+pods, the controller on templates (whence it reaches ResourceClaims); informers select by it."""
+
+CLAIM_ANNOTATION = f"{GROUP}/egpuc-"
+"""Prefix of the pod annotation `…egpuc-<container>: <claim>[,<claim>]`. People write it."""
+
+TEMPLATE_ANNOTATION = f"{GROUP}/egpuct-"
+"""Prefix of the pod annotation `…egpuct-<container>: <claim template>`. People write it."""
+
+OLD_CLAIM_ANNOTATION = f"egpuc.{GROUP}/"
+"""Prefix of the older form `egpuc.elasticgpu.io/<container>`; serves long container names too."""
+
+ENTRY_PREFIX = "egpu-"
+"""Pod-level `resourceClaims` entries are `egpu-0`, `egpu-1`, … Admission writes them."""
+
+CLAIM_TEMPLATE_PREFIX = "egpuc-"
+"""ResourceClaimTemplate of a claim: `egpuc-<claim>`. The controller makes it."""
+
+TEMPLATE_TEMPLATE_PREFIX = "egpuct-"
+"""ResourceClaimTemplate of a claim template: `egpuct-<template>`. The controller makes it."""
+
+DEVICE_REQUEST = "egpu"
+"""Name of the one request inside every ResourceClaim of ours."""
+
+DEFAULT_CLASS_ANNOTATION = f"{GROUP}/is-default-class"
+"""`"true"` on the class that claims without a class get. An admin writes it."""
+
+BIND_COMPLETED = f"{GROUP}/bind-completed"
+"""Claim annotation, written with the claim's device name: from now on a missing half means Lost."""
+
+BOUND_BY_CONTROLLER = f"{GROUP}/bound-by-controller"
+"""On a device or a claim: the controller, not a person, made this pointer."""
+
+PROVISIONED_BY = f"{GROUP}/provisioned-by"
+"""Device annotation, the provisioner's name: made by the controller, not by an admin."""
+
+CLAIM_PROTECTION = f"{GROUP}/claim-protection"
+"""Claim finalizer. Written with the bind; removed when no pod uses the claim any more."""
+
+DEVICE_PROTECTION = f"{GROUP}/device-protection"
+"""Device finalizer. Written with the bind; removed when no claim holds the device any more."""
+
+NODE_FINALIZER = f"{GROUP}/node"
+"""Device finalizer. The agent writes it before it materialises the device and removes it after."""
+
+
+def claim_label(value: str) -> dict[str, str]:
+    """The label set of pods and objects that take part, `value` being `"true"`."""
+    return {PODS_LABEL: value}

@@ -1,0 +1,262 @@
+"""What a claim needs next: the PersistentVolume transaction as one pure decision.
+
+A `Bind` is the four writes of `rules/transaction.py`. Nothing is ever rolled back: whatever write
+was the last before a crash, the next decision is the same `Bind` and goes on from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.gpuclass import ElasticGPUClass
+from elasticgpu.api.meta import Condition, merge_condition
+from elasticgpu.api.names import BIND_COMPLETED, PROVISIONED_BY
+from elasticgpu.api.vocabulary import Demand, demand
+from elasticgpu.errors import Refused
+
+from . import placement
+from .fitting import Candidate, leftover, too_small, unsuitable
+from .ledger import NodeView, Slice
+from .placement import Nowhere, Placed, Placer, Wish
+from .transaction import BOUND
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """All that decides about one claim, read at one moment.
+
+    `class_name` is the class in effect: the one it names, else the default; None if there is
+    neither. `named` is the device it points at, `reserved` those that point at it, `available`
+    the free ones of its class, `creating` one whose create was sent and not answered.
+    """
+
+    claim: ElasticGPUClaim
+    class_name: str | None = None
+    gpu_class: ElasticGPUClass | None = None
+    classes: tuple[str, ...] = ()
+    named: ElasticGPU | None = None
+    reserved: tuple[ElasticGPU, ...] = ()
+    available: tuple[Candidate, ...] = ()
+    placer: Placer | None = None
+    provisioners: tuple[str, ...] = ()
+    nodes: tuple[NodeView, ...] = ()
+    creating: ElasticGPU | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Carry out, or go on with, the four writes with this device."""
+
+    device: ElasticGPU
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Have a device made at this place, then bind it."""
+
+    gpu_class: ElasticGPUClass
+    want: Demand
+    node: str
+    place: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Send this device's create again: the first answer was lost, it may or may not exist."""
+
+    device: ElasticGPU
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing can serve the claim now. `warn` if a person has to do something about it."""
+
+    reason: str
+    message: str
+    warn: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The claim was bound and its device is gone or another's."""
+
+    reason: str
+    message: str
+
+
+Decision = Settled | Bind | Provision | Create | Wait | Lost
+
+
+def decide(view: ClaimView) -> Decision:
+    """What to do about a claim."""
+    claim = view.claim
+    if claim.terminating:
+        return Settled()
+    try:
+        completed = BIND_COMPLETED in claim.metadata.annotations
+        return _completed(view) if completed else _unfinished(view)
+    except ValueError as error:
+        return Wait("InvalidRequest", str(error))
+    except Refused as error:
+        return Wait("Refused", error.reason)
+
+
+def _completed(view: ClaimView) -> Decision:
+    claim, device = view.claim, view.named
+    name = claim.spec.elastic_gpu_name
+    if claim.status.phase not in (BOUND, "Lost") and not (device and device.claim_uid == claim.uid):
+        # The annotation is anybody's to write, the status is not: this claim never was bound.
+        return _unfinished(view)
+    if device is None:
+        return Lost("DeviceLost", f"ElasticGPU {name or '(none named)'} is gone")
+    ref = device.spec.claim_ref
+    if ref is not None and ref.uid != claim.uid:
+        return Lost("Misbound", f"ElasticGPU {name} belongs to {ref.namespace}/{ref.name}")
+    if device.status.phase == "Failed":
+        return Lost("DeviceFailed", f"ElasticGPU {name}: {device.status.message}")
+    if device.claim_uid != claim.uid and (device.terminating or not admitted(device)):
+        return Wait("DevicePending", f"ElasticGPU {name} is not Available")
+    return Settled() if _complete(claim, device) else Bind(device)
+
+
+def _unfinished(view: ClaimView) -> Decision:
+    want = demand(view.claim.spec.resources.requests)
+    return _named(view, want) if view.claim.spec.elastic_gpu_name else _free(view, want)
+
+
+def admitted(device: ElasticGPU) -> bool:
+    """Whether the device has its room: made by us, or by an admin and let in by the ledger."""
+    if PROVISIONED_BY in device.metadata.annotations and device.status.phase in ("", "Pending"):
+        return True
+    return device.status.phase in ("Available", BOUND, "Released")
+
+
+def _complete(claim: ElasticGPUClaim, device: ElasticGPU) -> bool:
+    """Whether all four writes are there."""
+    return (
+        device.claim_uid == claim.uid
+        and device.status.phase == BOUND
+        and claim.status.phase == BOUND
+    )
+
+
+def _named(view: ClaimView, want: Demand) -> Decision:
+    """The person chose the device: it is checked, or waited for, but no other one is taken."""
+    name, device = view.claim.spec.elastic_gpu_name, view.named
+    if device is None:
+        return Wait("DeviceMissing", f"ElasticGPU {name} does not exist yet: waiting for it")
+    ref = device.spec.claim_ref
+    if ref is not None and ref.uid not in ("", view.claim.uid):
+        return Wait("DeviceTaken", f"ElasticGPU {name} belongs to {ref.namespace}/{ref.name}")
+    if ref is not None and ref.key != view.claim.key:
+        return Wait("DeviceTaken", f"ElasticGPU {name} is reserved for {ref.namespace}/{ref.name}")
+    if device.claim_uid == view.claim.uid:
+        return _resume(device)
+    if problem := unsuitable(
+        view.claim, view.class_name or "", want, Candidate(device), by_name=True
+    ):
+        return Wait("DeviceMismatch", f"ElasticGPU {name} {problem}")
+    return Bind(device)
+
+
+def _free(view: ClaimView, want: Demand) -> Decision:
+    """Nothing is chosen: ours already, reserved for us, the best fit, or a new one."""
+    for device in view.reserved:
+        if device.claim_uid == view.claim.uid:
+            return _resume(device)
+    if view.creating is not None:
+        return Create(view.creating)
+    answers = [answer for d in view.reserved if (answer := _reserved(want, d)) is not None]
+    if answers:
+        return next((a for a in answers if isinstance(a, Bind)), answers[0])
+    if _waits_for_pod(view):
+        return Wait(
+            "WaitForFirstConsumer",
+            "this release does not serve eGPUBindingMode WaitForFirstConsumer: "
+            "use a class with Immediate",
+        )
+    own_class = view.class_name or ""
+    fits = [c for c in view.available if unsuitable(view.claim, own_class, want, c) is None]
+    if fits:
+        return Bind(min(fits, key=lambda c: leftover(want, c.device)).device)
+    return _provision(view, want)
+
+
+def _resume(device: ElasticGPU) -> Decision:
+    """The lock is ours already: go on, unless the device is not to be had after all."""
+    name, status = device.name, device.status
+    if device.terminating:
+        return Wait("DeviceTerminating", f"ElasticGPU {name} is being deleted: waiting for its end")
+    if status.phase == "Failed":
+        return Wait("DeviceFailed", f"ElasticGPU {name} is Failed: {status.message or 'no reason'}")
+    if not admitted(device):
+        return Wait("DevicePending", f"ElasticGPU {name} is its own, but not yet Available")
+    return Bind(device)
+
+
+def _reserved(want: Demand, device: ElasticGPU) -> Decision | None:
+    """A device reserved for this claim's name goes before best fit, class and selector."""
+    if device.terminating or too_small(want, device) is not None:
+        return None
+    match device.status.phase:
+        case "Available":
+            return Bind(device)
+        case "" | "Pending":
+            name = device.name
+            return Wait("DevicePending", f"ElasticGPU {name} is reserved for it, not yet Available")
+        case "Bound" | "Released" | "Failed":
+            return None
+
+
+def _waits_for_pod(view: ClaimView) -> bool:
+    mode = view.gpu_class.spec.egpu_binding_mode if view.gpu_class else "Immediate"
+    return mode == "WaitForFirstConsumer"
+
+
+def _provision(view: ClaimView, want: Demand) -> Decision:
+    name, gpu_class = view.class_name, view.gpu_class
+    if name is None:
+        return Wait("NoClass", f"it names no class and none is the default; {_known(view)}")
+    if name == "":
+        return Wait("NoDevice", "no ElasticGPU without a class fits it; none is made for class ''")
+    if gpu_class is None:
+        return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
+    if view.placer is None:
+        return Wait(
+            "NoProvisioner",
+            f"class {name} wants provisioner {gpu_class.spec.provisioner}, which is not installed; "
+            f"installed: {', '.join(view.provisioners) or 'none'}",
+        )
+    wish = Wish(want, view.claim.spec.gpu_selector, gpu_class.spec.placement)
+    match placement.place(wish, view.placer, view.nodes):
+        case Placed(node, place):
+            return Provision(gpu_class, want, node, place)
+        case Nowhere(message):
+            return Wait("NoCapacity", message)
+
+
+def _known(view: ClaimView) -> str:
+    names = ", ".join(view.classes[:8])
+    return f"known classes: {names}" if names else "there are no classes: create one"
+
+
+def unserved(
+    claim: ElasticGPUClaim, why: Wait | Lost, class_name: str, *, now: str
+) -> ElasticGPUClaim:
+    """The claim's status while nothing serves it, or since its device was lost."""
+    condition = Condition(
+        type="Bound", status="False", reason=why.reason, message=why.message[:4096]
+    )
+    return claim.with_status(
+        phase="Lost" if isinstance(why, Lost) else "Pending",
+        class_name=class_name or claim.status.class_name,
+        capacity={},
+        conditions=merge_condition(claim.status.conditions, condition, now=now),
+    )

@@ -1,0 +1,174 @@
+"""Where a device goes: which cards may serve, in which order they are tried, and why none did.
+
+Binder, WaitForFirstConsumer placement and the extender ask the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from elasticgpu.api.claim import GPUSelector
+from elasticgpu.api.gpu import GPU
+from elasticgpu.api.gpuclass import Placement
+from elasticgpu.api.meta import labels_match
+from elasticgpu.api.quantity import to_int
+from elasticgpu.api.vocabulary import Demand, describe
+from elasticgpu.errors import ElasticGPUError, Refused
+
+from .ledger import WHOLE, CardView, NodeView, Slice, shortage
+
+SHOWN = 8
+"""How many cards a refusal names one by one."""
+
+LONGEST = 400
+"""Characters about one card, at most, so that all fit a condition's message."""
+
+
+class Placer(Protocol):
+    """What placement asks of a provisioner."""
+
+    @property
+    def name(self) -> str:
+        """The provisioner's name, which is also the mode its cards are in."""
+
+    def place(self, want: Demand, node: NodeView) -> Slice | None:
+        """The parts of cards of this node that serve `want`, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A demand with everything that narrows or orders the choice of cards."""
+
+    want: Demand
+    selector: GPUSelector | None = None
+    order: Placement = field(default_factory=Placement)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A place was found: the parts of cards on this node."""
+
+    node: str
+    place: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """No card can serve; `message` names the cards that were looked at and what each lacks."""
+
+    message: str
+
+
+def place(wish: Wish, placer: Placer, nodes: Iterable[NodeView]) -> Placed | Nowhere:
+    """The best place for a wish; deterministic, ties go by name."""
+    nodes = sorted(nodes, key=lambda node: (_free(node.cards, wish.order.node), node.name))
+    for node in nodes:
+        shown = candidates(wish, placer.name, node)
+        found = _ask(placer, wish.want, shown)
+        if found is not None and (lie := _untrue(found, shown)):
+            return Nowhere(f"provisioner {placer.name} chose what is not free: {lie}")
+        if found is not None:
+            return Placed(node.name, found)
+    return Nowhere(explain(wish, placer.name, nodes))
+
+
+def _ask(placer: Placer, want: Demand, node: NodeView) -> Slice | None:
+    """The plugin's answer; whatever it raises harms this claim only, and is said there."""
+    try:
+        return placer.place(want, node)
+    except ElasticGPUError:
+        raise
+    except Exception as error:
+        raise Refused(f"provisioner {placer.name} failed: {error!r}") from error
+
+
+def _untrue(found: Slice, shown: NodeView) -> str | None:
+    """What of a provisioner's answer the cards it was shown do not have; None if they do."""
+    views = {card.name: card for card in shown.cards}
+    for name in {part.gpu for part in found.devices}:
+        parts = [part for part in found.devices if part.gpu == name]
+        if name not in views:
+            return f"card {name}, which it was not shown"
+        core, memory = sum(p.core for p in parts), sum(p.memory_bytes for p in parts)
+        if lack := shortage(core, memory, views[name]):
+            return f"card {name}: {lack}"
+    return None
+
+
+def candidates(wish: Wish, mode: str, node: NodeView) -> NodeView:
+    """The node with only the cards that may serve this wish, best first."""
+    fit = [card for card in node.cards if unfit(wish.selector, mode, card) is None]
+    fit.sort(key=lambda card: (_free((card,), wish.order.card), card.gpu.status.index))
+    return NodeView(node.name, tuple(fit))
+
+
+def unfit(selector: GPUSelector | None, mode: str, card: CardView) -> str | None:
+    """Why a card may not serve at all, however much of it is free; None if it may."""
+    spec, status = card.gpu.spec, card.gpu.status
+    if card.gpu.terminating or spec.unschedulable:
+        return "unschedulable"
+    if status.health != "Healthy":
+        said = f"health is {status.health}"
+        return f"{said}: {status.health_message}" if status.health_message else said
+    if spec.modes and mode not in spec.modes:
+        return f"its admin allows only {', '.join(spec.modes)}"
+    if card.mode and card.mode != mode:
+        return f"serves {card.mode}"
+    return mismatch(selector, card.gpu) if selector else None
+
+
+def mismatch(selector: GPUSelector, gpu: GPU) -> str | None:
+    """Which part of the claim's gpuSelector a card does not meet; None if it meets all."""
+    status = gpu.status
+    wanted: Mapping[str, tuple[str, bool]] = {
+        f"model is {status.model}": (
+            selector.model,
+            selector.model.lower() in status.model.lower(),
+        ),
+        f"architecture is {status.architecture}": (
+            selector.architecture,
+            selector.architecture.lower() == status.architecture.lower(),
+        ),
+        f"uuid is {status.uuid}": (selector.uuid, selector.uuid == status.uuid),
+        f"node is {gpu.spec.node_name}": (
+            selector.node_name,
+            selector.node_name == gpu.spec.node_name,
+        ),
+    }
+    for fact, (asked, met) in wanted.items():
+        if asked and not met:
+            return f"{fact}, not {asked}"
+    if selector.memory is not None and to_int(selector.memory) > gpu.memory:
+        return f"has {status.memory} memory in all, not {selector.memory}"
+    if not labels_match(selector.match_labels, gpu.metadata.labels):
+        return "its labels do not match"
+    return None
+
+
+def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> str:
+    """Which cards were looked at and what each lacks, in one bounded sentence."""
+    looks = [f"{card.name} {_lack(wish, mode, card)}" for node in nodes for card in node.cards]
+    if not looks:
+        return f"no card can give {describe(wish.want)}: the cluster has no GPU objects"
+    rest = f"; and {len(looks) - SHOWN} more cards" if len(looks) > SHOWN else ""
+    said = "; ".join(look[:LONGEST] for look in looks[:SHOWN])
+    return f"no card can give {describe(wish.want)}; looked at {len(looks)}: {said}{rest}"
+
+
+def _lack(wish: Wish, mode: str, card: CardView) -> str:
+    if reason := unfit(wish.selector, mode, card):
+        return f"({reason})"
+    want = wish.want
+    memory = want.memory or card.gpu.memory * want.memory_percentage // 100
+    core = WHOLE if want.gpus else want.core
+    lack = shortage(core // want.count, memory // want.count, card)
+    return f"({lack or 'does not fit with its neighbours'})"
+
+
+def _free(cards: Sequence[CardView], order: str) -> float:
+    """Sort key, the share that is free: binpack wants the fullest first, spread the emptiest."""
+    shares = (c.core_free / WHOLE + c.memory_free / max(c.gpu.memory, 1) for c in cards)
+    free = sum(shares) / max(len(cards), 1)
+    return -free if order == "spread" else free

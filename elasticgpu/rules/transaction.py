@@ -1,0 +1,84 @@
+"""The four writes of a bind, each as the object that is to be written.
+
+A write that is already true answers its argument unchanged, so a bind that is repeated after a
+crash goes on exactly where it stopped. Their order is the binder's; why it is that one:
+the first is the lock, and the only one that can lose a race for the device; the third cannot lose
+one for the claim without leaving a device that shows it; bind-completed shares the third, so
+"named but not completed" can only mean that a person named the device.
+"""
+
+from __future__ import annotations
+
+from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.meta import Condition, ObjectReference, merge_condition
+from elasticgpu.api.names import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    CLAIM_PROTECTION,
+    DEVICE_PROTECTION,
+)
+
+BOUND = "Bound"
+
+
+def owned(device: ElasticGPU, claim: ElasticGPUClaim) -> ElasticGPU:
+    """First write: the device points at the claim, with its uid."""
+    if device.claim_uid == claim.uid:
+        return device
+    annotations = dict(device.metadata.annotations)
+    if device.spec.claim_ref is None:
+        annotations[BOUND_BY_CONTROLLER] = "yes"
+    ref = ObjectReference(namespace=claim.namespace, name=claim.name, uid=claim.uid)
+    return (
+        device.but(spec=device.spec.but(claim_ref=ref))
+        .with_metadata(annotations=annotations)
+        .with_finalizers(DEVICE_PROTECTION)
+    )
+
+
+def device_bound(device: ElasticGPU, *, now: str) -> ElasticGPU:
+    """Second write: the device says so."""
+    if device.status.phase == BOUND:
+        return device
+    condition = Condition(type=BOUND, status="True", reason="ClaimBound")
+    return device.with_status(
+        phase=BOUND,
+        reason="",
+        message="",
+        conditions=merge_condition(device.status.conditions, condition, now=now),
+    )
+
+
+def pointing(claim: ElasticGPUClaim, device: ElasticGPU) -> ElasticGPUClaim:
+    """Third write: the claim names the device and its class; from now on a missing half is Lost."""
+    annotations = claim.metadata.annotations
+    if claim.spec.elastic_gpu_name == device.name and BIND_COMPLETED in annotations:
+        return claim
+    chosen = {} if claim.spec.elastic_gpu_name else {BOUND_BY_CONTROLLER: "yes"}
+    spec = claim.spec.but(elastic_gpu_name=device.name)
+    if device.spec.elastic_gpu_class_name and claim.class_name in (
+        None,
+        device.spec.elastic_gpu_class_name,
+    ):
+        spec = spec.but(elastic_gpu_class_name=device.spec.elastic_gpu_class_name)
+    return (
+        claim.but(spec=spec)
+        .with_metadata(annotations={**annotations, BIND_COMPLETED: "yes", **chosen})
+        .with_finalizers(CLAIM_PROTECTION)
+    )
+
+
+def claim_bound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticGPUClaim:
+    """Fourth write: the claim says so."""
+    if claim.status.phase == BOUND:
+        return claim
+    condition = Condition(
+        type=BOUND, status="True", reason="Bound", message=f"bound to {device.name}"
+    )
+    return claim.with_status(
+        phase=BOUND,
+        class_name=device.spec.elastic_gpu_class_name,
+        capacity=dict(device.spec.capacity),
+        conditions=merge_condition(claim.status.conditions, condition, now=now),
+    )
