@@ -1,0 +1,91 @@
+"""The controller process: all loops over one world, by the one that holds the lease."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from elasticgpu.cluster.client import Client
+from elasticgpu.cluster.events import Recorder
+from elasticgpu.cluster.lease import Elector
+from elasticgpu.provisioner import Provisioner, discover
+
+from .binder import Binder
+from .holders import Holders
+from .inventory import Inventory
+from .pods import Pods
+from .protection import Protection
+from .reclaimer import Reclaimer
+from .sweep import sweep
+from .templates import Templates
+from .world import World
+
+log = logging.getLogger(__name__)
+LEASE = "elasticgpu-controller"
+
+
+@dataclass(frozen=True)
+class ControllerConfig:
+    """How one controller process runs. `namespace` is where its lease lives."""
+
+    identity: str
+    namespace: str = "elasticgpu-system"
+    leader_elect: bool = True
+    workers: int = 16
+
+
+async def run(
+    client: Client, config: ControllerConfig, *, ready: asyncio.Event | None = None
+) -> None:
+    """Run until cancelled, or until the lease is lost.
+
+    `ready` is set while it stands by, and while it leads with filled caches.
+    """
+    ready = ready or asyncio.Event()
+    plugins = discover()
+    log.info("provisioners: %s", ", ".join(sorted(plugins)) or "none")
+
+    async def lead() -> None:
+        ready.clear()
+        await control(client, config, plugins, ready)
+
+    if not config.leader_elect:
+        return await lead()
+    elector = Elector(client, namespace=config.namespace, name=LEASE, identity=config.identity)
+    ready.set()
+    await elector.run(lead)
+
+
+async def control(
+    client: Client,
+    config: ControllerConfig,
+    plugins: Mapping[str, Provisioner],
+    ready: asyncio.Event,
+) -> None:
+    """All loops, until cancelled."""
+    world = World(client, plugins)
+    recorder = Recorder(client, controller=LEASE, instance=config.identity)
+    pods = Pods(world, recorder)
+    loops = (
+        Binder(world, recorder),
+        Reclaimer(world, recorder),
+        Protection(world, recorder),
+        Holders(world),
+        pods,
+        Templates(world, ask=pods.queue.add),
+        Inventory(world),
+    )
+    for loop in loops:
+        loop.subscribe()
+    try:
+        async with world.watching(), asyncio.TaskGroup() as group:
+            ready.set()
+            log.info("leading: caches are filled, %d loops start", len(loops))
+            group.create_task(recorder.run())
+            group.create_task(sweep(client))
+            for loop in loops:
+                group.create_task(loop.queue.run(loop.reconcile, workers=config.workers))
+    finally:
+        await recorder.flush(timeout=2)

@@ -1,0 +1,81 @@
+"""Inventory: the global view. Writes `GPU.status.allocated`: who holds what of each card.
+
+One key is one card. Changes of a card are gathered for a second, so a burst of binds costs one
+write a card; server-side apply keeps the agent's fields its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.gpu import GPU, Holding
+from elasticgpu.api.meta import Key
+from elasticgpu.api.quantity import format_bytes
+from elasticgpu.cluster.informer import Change
+from elasticgpu.cluster.workqueue import WorkQueue
+from elasticgpu.rules.ledger import Held
+
+from .world import World
+
+GATHER = 1.0
+"""Seconds over which changes of one card are gathered."""
+
+MOST = 256
+"""Rows of a card, and pods of a row, at most: the bounds of the schema."""
+
+MANAGER = "elasticgpu-controller"
+
+
+@dataclass
+class Inventory:
+    """The loop over cards."""
+
+    world: World
+    queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("inventory"))
+
+    def subscribe(self) -> None:
+        """Hear of cards, of devices cut from them, and of the claims that hold those."""
+        self.world.gpus.subscribe(self._gpu_changed)
+        self.world.devices.subscribe(self._device_changed)
+        self.world.claims.subscribe(self._claim_changed)
+
+    def _gpu_changed(self, change: Change[GPU]) -> None:
+        if change.new is not None:
+            self.queue.add_after(change.new.key, GATHER)
+
+    def _device_changed(self, change: Change[ElasticGPU]) -> None:
+        for device in (change.old, change.new):
+            for part in device.spec.source.devices if device else ():
+                self.queue.add_after(("", part.gpu), GATHER)
+
+    def _claim_changed(self, change: Change[ElasticGPUClaim]) -> None:
+        device = self.world.device_of(change.new) if change.new else None
+        for part in device.spec.source.devices if device else ():
+            self.queue.add_after(("", part.gpu), GATHER)
+
+    async def reconcile(self, key: Key) -> None:
+        """Write what is held of one card, if that changed."""
+        gpu = self.world.gpus.get(key)
+        if gpu is None:
+            return
+        rows = [self._row(held) for held in self.world.ledger.held(gpu.name)[:MOST]]
+        if [row.wire() for row in rows] == [row.wire() for row in gpu.status.allocated]:
+            return
+        body = {"status": {"allocated": [row.wire() for row in rows]}}
+        self.world.gpus.observed(
+            await self.world.client.apply(GPU, key, body, manager=MANAGER, subresource="status")
+        )
+
+    def _row(self, held: Held) -> Holding:
+        device = self.world.devices.get(("", held.device))
+        ref = device.spec.claim_ref if device else None
+        claim = self.world.claims.get(ref.key) if ref else None
+        return Holding(
+            elastic_gpu=held.device,
+            claim="/".join(ref.key) if ref else "",
+            pods=sorted({row.pod_name for row in claim.status.users})[:MOST] if claim else [],
+            core=held.core,
+            memory=format_bytes(held.memory),
+        )

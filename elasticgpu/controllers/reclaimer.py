@@ -1,0 +1,165 @@
+"""Reclaimer: devices that no bind is working on: admitted, released, reclaimed, rolled back.
+
+One key is one device. Nothing is released or rolled back on the word of the cache alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.gpu import GPU
+from elasticgpu.api.meta import Key
+from elasticgpu.api.names import DEVICE_PROTECTION
+from elasticgpu.cluster.clock import timestamp
+from elasticgpu.cluster.events import Recorder
+from elasticgpu.cluster.informer import Change
+from elasticgpu.cluster.workqueue import WorkQueue
+from elasticgpu.errors import ElasticGPUError, NotFound, Refused, Retry
+from elasticgpu.rules import reclaiming
+from elasticgpu.rules.ledger import OVERCOMMITTED
+from elasticgpu.rules.reclaiming import (
+    Admit,
+    Delete,
+    Deny,
+    Keep,
+    Release,
+    RollBack,
+    Unprotect,
+    in_phase,
+    rolled_back,
+)
+
+from .views import device_view
+from .world import World
+
+TIMEOUT = 60.0
+"""Seconds a provisioner may take to release one device."""
+
+
+@dataclass
+class Reclaimer:
+    """The loop over devices."""
+
+    world: World
+    recorder: Recorder
+    queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("reclaimer"))
+    denied: set[Key] = field(default_factory=set)
+
+    def subscribe(self) -> None:
+        """Hear of devices, of the claims they point at, and of cards for a denied one."""
+        self.world.devices.subscribe(self._device_changed)
+        self.world.claims.subscribe(self._claim_changed)
+        self.world.gpus.subscribe(self._gpu_changed)
+        self.world.on_freed(self._ask_denied)
+
+    def _device_changed(self, change: Change[ElasticGPU]) -> None:
+        if change.new is not None:
+            self.queue.add(change.new.key)
+
+    def _claim_changed(self, change: Change[ElasticGPUClaim]) -> None:
+        for claim in (change.old, change.new):
+            if claim is not None:
+                for device in self.world.devices.by_index("claim", claim.key):
+                    self.queue.add(device.key)
+
+    def _gpu_changed(self, change: Change[GPU]) -> None:
+        old, new = change.old, change.new
+        if old is None or new is None or (old.spec, old.memory) != (new.spec, new.memory):
+            self._ask_denied()
+
+    def _ask_denied(self) -> None:
+        for key in sorted(self.denied):
+            self.queue.add(key)
+
+    async def reconcile(self, key: Key) -> None:
+        """Bring one device one step further."""
+        device = self.world.devices.get(key)
+        self.denied.discard(key)
+        if device is None:
+            return
+        match reclaiming.decide(device_view(self.world, device)):
+            case Keep():
+                if device.status.reason == OVERCOMMITTED:
+                    self.denied.add(key)
+            case Admit():
+                await self._phase(device, "Available")
+            case Deny(message):
+                self.denied.add(key)
+                await self._phase(device, "Failed", OVERCOMMITTED, message)
+                self.recorder.event(device, "Warning", OVERCOMMITTED, message, action="Admit")
+            case Release():
+                await self._confirm_gone(device)
+                await self._phase(device, "Released")
+            case RollBack():
+                await self._confirm_elsewhere(device)
+                freed = await self.world.replace(rolled_back(device))
+                await self._phase(freed, "Available")
+            case Delete():
+                await self._delete(device)
+            case Unprotect():
+                await self._confirm_gone(device)
+                await self.world.replace(device.without_finalizers(DEVICE_PROTECTION))
+
+    async def _phase(
+        self, device: ElasticGPU, phase: str, reason: str = "", message: str = ""
+    ) -> None:
+        if phase == "Available":
+            # Counted before the write is sent: what is admitted next must see it.
+            self.world.ledger.set_device(device.with_status(phase="Available"))
+        new = in_phase(device, phase, now=timestamp(), reason=reason, message=message)  # type: ignore[arg-type]
+        await self.world.replace(new, "status")
+
+    async def _live_claim(self, device: ElasticGPU) -> ElasticGPUClaim | None:
+        ref = device.spec.claim_ref
+        if ref is None:
+            return None
+        try:
+            return await self.world.client.get(ElasticGPUClaim, ref.key)
+        except NotFound:
+            return None
+
+    async def _confirm_gone(self, device: ElasticGPU) -> None:
+        claim = await self._live_claim(device)
+        if claim is not None and claim.uid == device.claim_uid:
+            unnamed = claim.spec.elastic_gpu_name != device.name
+            if not (unnamed and (claim.spec.elastic_gpu_name or device.terminating)):
+                raise Retry(f"claim {claim.namespace}/{claim.name} is there after all", after=0.2)
+
+    async def _confirm_elsewhere(self, device: ElasticGPU) -> None:
+        claim = await self._live_claim(device)
+        if claim is not None and claim.spec.elastic_gpu_name in ("", device.name):
+            raise Retry(f"claim {claim.namespace}/{claim.name} points here after all", after=0.2)
+
+    async def _delete(self, device: ElasticGPU) -> None:
+        """Free what it stands for outside the cluster, then the object; both can be repeated."""
+        await self._confirm_gone(device)
+        try:
+            await self._release(device)
+        except (Refused, Retry) as error:
+            await self._say(device, str(error))
+            raise
+        await self.world.client.delete(device)
+
+    async def _release(self, device: ElasticGPU) -> None:
+        name = device.spec.source.driver
+        plugin = self.world.plugins.get(name)
+        if plugin is None:
+            raise Refused(f"its provisioner {name} is not installed: nothing can release it")
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await plugin.release(device)
+        except TimeoutError:
+            raise Retry(f"{name} did not release it within {TIMEOUT:.0f} s", after=30) from None
+        except ElasticGPUError:
+            raise
+        except Exception as error:
+            raise Refused(f"provisioner {name} failed: {error!r}") from error
+
+    async def _say(self, device: ElasticGPU, message: str) -> None:
+        if device.status.message == message[:1024]:
+            return
+        self.recorder.event(device, "Warning", "ReleaseFailed", message, action="Release")
+        await self._phase(device, device.status.phase, "ReleaseFailed", message)

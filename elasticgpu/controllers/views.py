@@ -1,0 +1,138 @@
+"""One frozen view a question: what the loops hand to the rules.
+
+A view is read at one moment; only a pod's may wait in between, for a look at the API server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.core import Pod, ResourceClaim
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.meta import Key
+from elasticgpu.errors import NotFound
+from elasticgpu.provisioner import device_name
+from elasticgpu.rules.binding import ClaimView
+from elasticgpu.rules.entries import Entry, entries, resource_claim_name
+from elasticgpu.rules.fitting import Candidate
+from elasticgpu.rules.handing import EntryView, PodView
+from elasticgpu.rules.holders import HoldersView, holds
+from elasticgpu.rules.ledger import NodeView
+from elasticgpu.rules.reclaiming import DeviceView
+
+from .world import World
+
+
+def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
+    """What decides about a claim."""
+    name = world.class_in_effect(claim)
+    gpu_class = world.classes.get(("", name)) if name else None
+    plugin = world.plugins.get(gpu_class.spec.provisioner) if gpu_class else None
+    return ClaimView(
+        claim=claim,
+        class_name=name,
+        gpu_class=gpu_class,
+        classes=tuple(sorted(c.name for c in world.classes.values())),
+        named=world.device_of(claim),
+        reserved=_reserved(world, claim),
+        available=tuple(_available(world, claim, name or "")),
+        placer=plugin,
+        provisioners=tuple(sorted(world.plugins)),
+        creating=world.assumed.get(device_name(claim.uid)),
+        nodes=_nodes(world, claim),
+    )
+
+
+def _nodes(world: World, claim: ElasticGPUClaim) -> tuple[NodeView, ...]:
+    """All nodes with their free room; none for a claim that needs no place any more."""
+    if claim.spec.elastic_gpu_name:
+        return ()
+    return tuple(world.ledger.node(node) for node in world.ledger.nodes())
+
+
+def _reserved(world: World, claim: ElasticGPUClaim) -> tuple[ElasticGPU, ...]:
+    devices = [
+        device
+        for device in world.devices.by_index("claim", claim.key)
+        if device.claim_uid in ("", claim.uid) and _untaken(world, device, claim)
+    ]
+    return tuple(sorted(devices, key=lambda device: device.name))
+
+
+def _available(world: World, claim: ElasticGPUClaim, class_name: str) -> Iterable[Candidate]:
+    for device in world.devices.by_index("free", class_name):
+        if _untaken(world, device, claim):
+            cards = (world.gpus.get(("", part.gpu)) for part in device.spec.source.devices)
+            yield Candidate(device, tuple(card for card in cards if card is not None))
+
+
+def _untaken(world: World, device: ElasticGPU, claim: ElasticGPUClaim) -> bool:
+    return world.taken.get(device.name, claim.uid) == claim.uid
+
+
+def device_view(world: World, device: ElasticGPU) -> DeviceView:
+    """What decides about a device."""
+    ref = device.spec.claim_ref
+    claim = world.claims.get(ref.key) if ref else None
+    lacks = None if world.ledger.knows(device.name) else world.ledger.lacks(device)
+    return DeviceView(device=device, claim=claim, lacks=lacks)
+
+
+def holders_view(world: World, claim: ElasticGPUClaim) -> HoldersView:
+    """What decides about who holds a claim."""
+    pods = tuple(world.pods.by_index("claim", claim.key))
+    others = frozenset(pod.uid for pod in pods if _holds_another(world, pod, claim))
+    return HoldersView(claim=claim, device=world.device_of(claim), pods=pods, others=others)
+
+
+def _holds_another(world: World, pod: Pod, claim: ElasticGPUClaim) -> bool:
+    keys = {entry.key for entry in entries(pod)} - {claim.key}
+    return any(_holds(world, pod, key) for key in keys)
+
+
+def _holds(world: World, pod: Pod, key: Key) -> bool:
+    claim = world.claims.get(key)
+    given = claim is not None and holds(claim, pod.uid)
+    return given or pod.uid in world.granting.get(key, frozenset())
+
+
+async def pod_view(world: World, key: Key) -> PodView:
+    """What decides about a pod, or about what a pod that is gone left behind."""
+    pod = world.pods.get(key)
+    left = tuple(world.resource_claims.by_index("pod", key))
+    if pod is None:
+        return PodView(None, (), left)
+    mine = tuple(claim for claim in left if claim.pod_uid == pod.uid)
+    views = tuple([await _entry_view(world, pod, entry) for entry in entries(pod)])
+    found = tuple(v.resource_claim for v in views if v.resource_claim)
+    return PodView(pod, views, found or mine)
+
+
+async def _entry_view(world: World, pod: Pod, entry: Entry) -> EntryView:
+    claim = world.claims.get(entry.key)
+    source = (pod.namespace, entry.claim_template)
+    made = resource_claim_name(pod, entry)
+    found = await _resource_claim(world, (pod.namespace, made))
+    return EntryView(
+        entry=entry,
+        claim=claim,
+        claim_template=world.claim_templates.get(source) if entry.claim_template else None,
+        device=world.device_of(claim) if claim else None,
+        resource_claim=found,
+        foreign_template=entry.template_key in world.foreign,
+        vanished="" if found else made,
+    )
+
+
+async def _resource_claim(world: World, key: Key) -> ResourceClaim | None:
+    """From the cache; looked up live if it is not there: users may edit its labels away."""
+    if not key[1]:
+        return None
+    cached = world.resource_claims.get(key)
+    if cached is not None:
+        return cached
+    try:
+        return await world.client.get(ResourceClaim, key)
+    except NotFound:
+        return None

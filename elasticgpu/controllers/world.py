@@ -1,0 +1,212 @@
+"""What the loops know: informers, the ledger they feed, and what is decided but not yet written.
+
+Between a decision and its first write nothing is awaited but the write itself, and what the
+decision takes (room on a card, a free device) is marked here before that, so two decisions can
+never take the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from elasticgpu.api.claim import ElasticGPUClaim, ElasticGPUClaimTemplate
+from elasticgpu.api.core import Pod, ResourceClaim, ResourceClaimTemplate
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.gpu import GPU
+from elasticgpu.api.gpuclass import ElasticGPUClass
+from elasticgpu.api.meta import Key
+from elasticgpu.api.names import PODS_LABEL
+from elasticgpu.cluster.client import Client
+from elasticgpu.cluster.informer import Change, Informer
+from elasticgpu.provisioner import Provisioner
+from elasticgpu.rules.entries import entries
+from elasticgpu.rules.ledger import Ledger
+from elasticgpu.rules.ledger import holds as holds_room
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", ElasticGPU, ElasticGPUClaim)
+COMPLAIN = 20.0
+"""Seconds without a first list after which the log says which one is missing."""
+
+SELECTED = {PODS_LABEL: "true"}
+SELECTOR = f"{PODS_LABEL}=true"
+
+
+class World:
+    """All the controllers know of the cluster."""
+
+    def __init__(self, client: Client, plugins: Mapping[str, Provisioner]) -> None:
+        self.client = client
+        self.plugins = plugins
+        self.ledger = Ledger()
+        self.assumed: dict[str, ElasticGPU] = {}
+        """Devices whose create is under way or was never answered, by name: they hold room."""
+        self.taken: dict[str, str] = {}
+        """Free devices a bind has chosen and not yet written: name → claim uid."""
+        self.granting: dict[Key, frozenset[str]] = {}
+        """Pods to whom a claim is being handed, not yet written: claim → pod uids."""
+        self._freed: list[Callable[[], None]] = []
+        self.foreign: set[Key] = set()
+        """ResourceClaimTemplates that have a name of ours and are somebody else's."""
+        self.gpus = Informer(client, GPU)
+        self.devices = Informer(
+            client, ElasticGPU, indexes={"claim": _claim_key, "free": _free_class}
+        )
+        self.claims = Informer(client, ElasticGPUClaim, indexes={"device": _device_name})
+        self.classes = Informer(client, ElasticGPUClass)
+        self.claim_templates = Informer(client, ElasticGPUClaimTemplate)
+        self.pods = Informer(
+            client,
+            Pod,
+            label_selector=SELECTOR,
+            indexes={
+                "claim": _claims_named,
+                "template": _templates_named,
+                "claim template": _claim_templates_named,
+            },
+        )
+        self.resource_claims = Informer(
+            client, ResourceClaim, label_selector=SELECTOR, indexes={"pod": _pod_key}
+        )
+        self.templates = Informer(client, ResourceClaimTemplate, label_selector=SELECTOR)
+        self.gpus.subscribe(self._gpu_changed)
+        self.devices.subscribe(self._device_changed)
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Keep all informers going; entered once every one of them has its first list."""
+        informers = (
+            self.gpus,
+            self.devices,
+            self.claims,
+            self.classes,
+            self.claim_templates,
+            self.pods,
+            self.resource_claims,
+            self.templates,
+        )
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(informer.run()) for informer in informers]
+            for informer in informers:
+                await _filled(informer)
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def replace(self, new: T, subresource: str = "") -> T:
+        """Write one of our objects by compare-and-swap; the loops see the answer at once."""
+        written = await self.client.replace(new, subresource)
+        if isinstance(written, ElasticGPU):
+            self.devices.observed(written)
+        else:
+            self.claims.observed(written)
+        return written
+
+    def _gpu_changed(self, change: Change[GPU]) -> None:
+        if change.new is not None:
+            self.ledger.set_card(change.new)
+        elif change.old is not None:
+            self.ledger.drop_card(change.old.name)
+
+    def _device_changed(self, change: Change[ElasticGPU]) -> None:
+        if change.new is not None:
+            self.assumed.pop(change.new.name, None)
+            self.ledger.set_device(change.new)
+        elif change.old is not None and change.old.name not in self.assumed:
+            self.ledger.drop_device(change.old.name)
+        held, holds_now = (device is not None and holds_room(device) for device in pair(change))
+        if held and not holds_now:
+            self._tell_freed()
+
+    def on_freed(self, handler: Callable[[], None]) -> None:
+        """Call `handler` whenever a device gives room on a card back."""
+        self._freed.append(handler)
+
+    def _tell_freed(self) -> None:
+        for handler in self._freed:
+            handler()
+
+    def unanswered(self, key: Key) -> list[ElasticGPU]:
+        """Devices of this claim whose create was sent and never answered."""
+        refs = ((device, device.spec.claim_ref) for device in self.assumed.values())
+        return [device for device, ref in refs if ref is not None and ref.key == key]
+
+    def assume(self, device: ElasticGPU) -> None:
+        """Count a device from now on, before its create is sent."""
+        self.assumed[device.name] = device
+        self.ledger.set_device(device)
+
+    def forget(self, device: ElasticGPU) -> None:
+        """The create was refused for certain: the device never was."""
+        self.assumed.pop(device.name, None)
+        if self.devices.get(device.key) is None:
+            self.ledger.drop_device(device.name)
+            self._tell_freed()
+
+    def class_in_effect(self, claim: ElasticGPUClaim) -> str | None:
+        """The class a claim names, else the newest default class; None if there is neither."""
+        if claim.class_name is not None:
+            return claim.class_name
+        defaults = [c for c in self.classes.values() if c.is_default and not c.terminating]
+        defaults.sort(key=lambda c: c.name)
+        newest = max(defaults, key=lambda c: c.metadata.creation_timestamp, default=None)
+        return newest.name if newest else None
+
+    def device_of(self, claim: ElasticGPUClaim) -> ElasticGPU | None:
+        """The device a claim names."""
+        name = claim.spec.elastic_gpu_name
+        return self.devices.get(("", name)) if name else None
+
+
+async def _filled(informer: Informer[Any]) -> None:
+    """Wait for its first list, and say for which kind as long as that takes."""
+    while not informer.has_synced:
+        try:
+            async with asyncio.timeout(COMPLAIN):
+                await informer.synced()
+        except TimeoutError:
+            log.error("still no list of %s: nothing can be done yet", informer.kind.__name__)
+
+
+def pair(change: Change[ElasticGPU]) -> tuple[ElasticGPU | None, ElasticGPU | None]:
+    """Before and after."""
+    return (change.old, change.new)
+
+
+def _claim_key(device: ElasticGPU) -> list[Key]:
+    ref = device.spec.claim_ref
+    return [ref.key] if ref else []
+
+
+def _free_class(device: ElasticGPU) -> list[str]:
+    free = device.spec.claim_ref is None and device.status.phase == "Available"
+    return [device.spec.elastic_gpu_class_name] if free else []
+
+
+def _device_name(claim: ElasticGPUClaim) -> list[str]:
+    return [claim.spec.elastic_gpu_name] if claim.spec.elastic_gpu_name else []
+
+
+def _claims_named(pod: Pod) -> list[Key]:
+    return [entry.key for entry in entries(pod)]
+
+
+def _templates_named(pod: Pod) -> list[Key]:
+    return [entry.template_key for entry in entries(pod)]
+
+
+def _claim_templates_named(pod: Pod) -> list[Key]:
+    named = (entry.claim_template for entry in entries(pod))
+    return [(pod.namespace, name) for name in named if name]
+
+
+def _pod_key(resource_claim: ResourceClaim) -> list[Key]:
+    owners = resource_claim.metadata.owner_references
+    return [(resource_claim.namespace, owner.name) for owner in owners if owner.kind == "Pod"]
