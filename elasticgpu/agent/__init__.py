@@ -1,0 +1,1 @@
+"""On the node: publishes its cards, prepares devices, hands them to containers."""
