@@ -1,0 +1,105 @@
+"""How a long-running command lives: logging, signals, health, and an exit code that tells why."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from elasticgpu.errors import ElasticGPUError
+
+if TYPE_CHECKING:
+    pass
+
+log = logging.getLogger("elasticgpu")
+
+
+Work = Callable[..., Awaitable[None]]
+"""What a process does: `work(client, ready=event)`; it sets the event once it can serve."""
+
+
+def run_process(
+    what: str, kubeconfig: str | None, health_port: int, verbose: bool, work: Work
+) -> None:
+    """Run `work` with a connected client until it ends, fails, or a signal comes.
+
+    Exits with 0 after SIGTERM or Ctrl-C, with 1 and one sentence on stderr otherwise.
+    """
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO,
+        format="%(asctime)s %(levelname).1s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    for noisy in ("asyncio", "aiohttp", "kubernetes_asyncio", "grpc"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    try:
+        asyncio.run(_supervise(kubeconfig, health_port, work))
+    except* (ElasticGPUError, OSError) as failures:
+        for failure in flat(failures):
+            click.echo(f"elasticgpu {what}: {failure}", err=True)
+        sys.exit(1)
+
+
+def flat(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    """The failures of a group and of the groups in it."""
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found += flat(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found
+
+
+async def _supervise(kubeconfig: str | None, health_port: int, work: Work) -> None:
+    from elasticgpu.cluster.client import Client
+
+    loop = asyncio.get_running_loop()
+    stop, ready = asyncio.Event(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with await Client.connect(kubeconfig=kubeconfig) as client:
+        task = asyncio.ensure_future(work(client, ready=ready))
+        stopped = asyncio.ensure_future(stop.wait())
+        async with health(health_port, ready):
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if stop.is_set():
+            log.info("stopping")
+            task.cancel()
+            await asyncio.wait((task,), timeout=10)
+            return
+        await task
+
+
+class health:  # noqa: N801 # reads as the context it is
+    """Serves /livez and /readyz on a port while entered; port 0 serves nothing."""
+
+    def __init__(self, port: int, ready: asyncio.Event) -> None:
+        self.port = port
+        self.ready = ready
+
+    async def __aenter__(self) -> None:
+        if not self.port:
+            return
+        from aiohttp import web
+
+        async def live(_: web.Request) -> web.Response:
+            return web.Response(text="ok\n")
+
+        async def readiness(_: web.Request) -> web.Response:
+            if self.ready.is_set():
+                return web.Response(text="ok\n")
+            return web.Response(status=503, text="starting: see the log for what is missing\n")
+
+        app = web.Application()
+        app.add_routes([web.get("/livez", live), web.get("/readyz", readiness)])
+        self.runner = web.AppRunner(app, access_log=None)
+        await self.runner.setup()
+        await web.TCPSite(self.runner, port=self.port).start()
+
+    async def __aexit__(self, *_: object) -> None:
+        if self.port:
+            await self.runner.cleanup()
