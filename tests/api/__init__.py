@@ -1,0 +1,1 @@
+"""The kinds: what they read, keep and write, without any server."""

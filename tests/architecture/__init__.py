@@ -1,0 +1,1 @@
+"""What the project promises about itself: layers, generated files, public names."""

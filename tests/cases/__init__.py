@@ -1,0 +1,1 @@
+"""The cases: journeys of claims and pods on the real cluster, under the chart's ServiceAccounts."""

@@ -1,0 +1,17 @@
+"""For all tests: their order, and no event loop that nobody closes."""
+
+import asyncio
+
+import pytest
+
+# looptime asks for the loop of every test, sync ones too, and so has Python before 3.14 make one
+# that nobody closes. A thread whose loop was set once, be it to None, is not given one.
+asyncio.set_event_loop(None)
+
+REAL = ("tests/cluster/", "tests/cases/", "tests/transport/test_real_server")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Quick tests first: meanwhile Kubernetes may still be building. Of those that need it, the
+    ones that start and kill clusters of their own come before the shared one runs."""
+    items.sort(key=lambda item: (item.nodeid.startswith(REAL), "test_leftovers" not in item.nodeid))

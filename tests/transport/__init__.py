@@ -1,0 +1,1 @@
+"""The transport room against a scripted server on loopback."""
