@@ -156,6 +156,13 @@ class ClaimStatus(Model):
     users: Annotated[
         list[ClaimUser], Field(max_length=256, description="The pods that hold the claim.")
     ] = []
+    excluded_nodes: Annotated[
+        list[Name],
+        Field(
+            max_length=64,
+            description="Nodes that were tried for it in vain: the next device is elsewhere.",
+        ),
+    ] = []
 
 
 class ElasticGPUClaim(KubeObject):

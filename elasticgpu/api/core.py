@@ -139,10 +139,34 @@ class ResourceClaimTemplate(KubeObject):
     spec: dict[str, Any] = {}
 
 
+class Taint(Model):
+    """A taint of a node: pods that do not tolerate it stay away."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Model):
+    """What of a node's spec matters here."""
+
+    unschedulable: bool = False
+    taints: list[Taint] = []
+
+
+class NodeStatus(Model):
+    """What of a node's status matters here: what pods may ask of it in all."""
+
+    allocatable: dict[str, int | str] = {}
+
+
 class Node(KubeObject):
-    """A node, as far as this project asks: that it exists."""
+    """A node."""
 
     resource: ClassVar[Resource] = Resource("", "v1", "Node", "nodes")
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
 
 
 class Lease(KubeObject):

@@ -22,7 +22,7 @@ from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NotFound, Refused, Retry
 from elasticgpu.rules import binding, transaction
-from elasticgpu.rules.binding import Bind, Create, Lost, Provision, Settled, Wait
+from elasticgpu.rules.binding import Bind, Create, Lost, Provision, Settled, Unbind, Wait
 
 from .provisioning import create, provision
 from .views import claim_view
@@ -113,6 +113,8 @@ class Binder:
             case Wait() as why:
                 self.waiting.add(key)
                 await self._report(claim, why, view.class_name or "")
+            case Unbind(device):
+                await self._unbind(claim, device)
             case Lost() as why:
                 await self._lose(claim, why)
 
@@ -146,6 +148,13 @@ class Binder:
         )
         claim = await self._write(claim, transaction.pointing(claim, device))
         await self._write(claim, transaction.claim_bound(claim, device, now=timestamp()), "status")
+
+    async def _unbind(self, claim: ElasticGPUClaim, device: ElasticGPU) -> None:
+        """The way back, each write skipped if it is already true; the reclaimer does the rest."""
+        claim = await self._write(
+            claim, transaction.unbound(claim, device, now=timestamp()), "status"
+        )
+        await self._write(claim, transaction.nameless(claim))
 
     async def _write(self, old: T, new: T, subresource: str = "") -> T:
         return old if new == old else await self.world.replace(new, subresource)

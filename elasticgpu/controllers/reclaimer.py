@@ -31,6 +31,7 @@ from elasticgpu.rules.reclaiming import (
     in_phase,
     rolled_back,
 )
+from elasticgpu.rules.transaction import given_up
 
 from .views import device_view
 from .world import World
@@ -125,12 +126,14 @@ class Reclaimer:
         claim = await self._live_claim(device)
         if claim is not None and claim.uid == device.claim_uid:
             unnamed = claim.spec.elastic_gpu_name != device.name
-            if not (unnamed and (claim.spec.elastic_gpu_name or device.terminating)):
+            ended = device.terminating or given_up(device)
+            if not (unnamed and (claim.spec.elastic_gpu_name or ended)):
                 raise Retry(f"claim {claim.namespace}/{claim.name} is there after all", after=0.2)
 
     async def _confirm_elsewhere(self, device: ElasticGPU) -> None:
         claim = await self._live_claim(device)
-        if claim is not None and claim.spec.elastic_gpu_name in ("", device.name):
+        waits = ("", device.name) if not given_up(device) else (device.name,)
+        if claim is not None and claim.spec.elastic_gpu_name in waits:
             raise Retry(f"claim {claim.namespace}/{claim.name} points here after all", after=0.2)
 
     async def _delete(self, device: ElasticGPU) -> None:

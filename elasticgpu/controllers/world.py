@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from elasticgpu.api.claim import ElasticGPUClaim, ElasticGPUClaimTemplate
-from elasticgpu.api.core import Pod, ResourceClaim, ResourceClaimTemplate
+from elasticgpu.api.core import Node, Pod, ResourceClaim, ResourceClaimTemplate
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
@@ -59,6 +59,7 @@ class World:
         )
         self.claims = Informer(client, ElasticGPUClaim, indexes={"device": _device_name})
         self.classes = Informer(client, ElasticGPUClass)
+        self.nodes = Informer(client, Node)
         self.claim_templates = Informer(client, ElasticGPUClaimTemplate)
         self.pods = Informer(
             client,
@@ -85,6 +86,7 @@ class World:
             self.devices,
             self.claims,
             self.classes,
+            self.nodes,
             self.claim_templates,
             self.pods,
             self.resource_claims,

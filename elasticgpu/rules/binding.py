@@ -20,7 +20,7 @@ from . import placement
 from .fitting import Candidate, leftover, too_small, unsuitable
 from .ledger import NodeView, Slice
 from .placement import Nowhere, Placed, Placer, Wish
-from .transaction import BOUND
+from .transaction import BOUND, WITHDRAWN, given_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Unbind:
+    """Its device is given up and no pod has it: the claim waits again, without a name."""
+
+    device: ElasticGPU
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The claim was bound and its device is gone or another's."""
 
@@ -91,7 +98,7 @@ class Lost:
     message: str
 
 
-Decision = Settled | Bind | Provision | Create | Wait | Lost
+Decision = Settled | Bind | Provision | Create | Wait | Unbind | Lost
 
 
 def decide(view: ClaimView) -> Decision:
@@ -119,6 +126,8 @@ def _completed(view: ClaimView) -> Decision:
     ref = device.spec.claim_ref
     if ref is not None and ref.uid != claim.uid:
         return Lost("Misbound", f"ElasticGPU {name} belongs to {ref.namespace}/{ref.name}")
+    if given_up(device) and _unheld(claim, device):
+        return Unbind(device)
     if device.status.phase == "Failed":
         return Lost("DeviceFailed", f"ElasticGPU {name}: {device.status.message}")
     if device.claim_uid != claim.uid and (device.terminating or not admitted(device)):
@@ -136,6 +145,12 @@ def admitted(device: ElasticGPU) -> bool:
     if PROVISIONED_BY in device.metadata.annotations and device.status.phase in ("", "Pending"):
         return True
     return device.status.phase in ("Available", BOUND, "Released")
+
+
+def _unheld(claim: ElasticGPUClaim, device: ElasticGPU) -> bool:
+    """Whether no pod has the device. One that was withdrawn was allocated to a pod without node."""
+    rows = claim.status.users and device.status.reason != WITHDRAWN
+    return not rows and not device.status.prepared_for and device.claim_uid == claim.uid
 
 
 def _complete(claim: ElasticGPUClaim, device: ElasticGPU) -> bool:
@@ -194,6 +209,8 @@ def _resume(device: ElasticGPU) -> Decision:
     name, status = device.name, device.status
     if device.terminating:
         return Wait("DeviceTerminating", f"ElasticGPU {name} is being deleted: waiting for its end")
+    if given_up(device):
+        return Wait("DeviceGivenUp", f"ElasticGPU {name} is given up: waiting for its end")
     if status.phase == "Failed":
         return Wait("DeviceFailed", f"ElasticGPU {name} is Failed: {status.message or 'no reason'}")
     if not admitted(device):

@@ -14,6 +14,7 @@ from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.api.names import BOUND_BY_CONTROLLER, DEVICE_PROTECTION, PROVISIONED_BY
 
 from .ledger import OVERCOMMITTED
+from .transaction import given_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ def _claim_names_it(view: DeviceView) -> bool:
 
 def _claim_elsewhere(view: DeviceView) -> bool:
     bound_to = view.claim.spec.elastic_gpu_name if view.claim else ""
-    return bound_to not in ("", view.device.name)
+    waits = bound_to == "" and not given_up(view.device)
+    return not waits and bound_to != view.device.name
 
 
 def _protected(device: ElasticGPU) -> bool:
@@ -116,7 +118,12 @@ def _ownerless(device: ElasticGPU) -> Decision:
 
 
 def _spare(device: ElasticGPU) -> Decision:
-    """Its claim took another: what was made for that claim goes, the rest is free again."""
+    """Its claim took another: what was made for that claim goes, the rest is free again.
+
+    One that was given up never served: it goes whatever its policy says.
+    """
+    if made_by_us(device) and given_up(device):
+        return Delete()
     if made_by_us(device) and device.spec.reclaim_policy == "Delete":
         return _ownerless(device)
     return RollBack()

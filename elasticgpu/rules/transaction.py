@@ -1,10 +1,14 @@
-"""The four writes of a bind, each as the object that is to be written.
+"""The four writes of a bind, each as the object that is to be written; and the way back.
 
 A write that is already true answers its argument unchanged, so a bind that is repeated after a
 crash goes on exactly where it stopped. Their order is the binder's; why it is that one:
 the first is the lock, and the only one that can lose a race for the device; the third cannot lose
 one for the claim without leaving a device that shows it; bind-completed shares the third, so
 "named but not completed" can only mean that a person named the device.
+
+The way back is for a device that is *given up* while its claim lives: the device says so first (its
+phase and reason), then the claim's status, then its name goes. The mark is on the device, so that a
+crash in between cannot be taken for a bind that is half done.
 """
 
 from __future__ import annotations
@@ -19,7 +23,18 @@ from elasticgpu.api.names import (
     DEVICE_PROTECTION,
 )
 
+from .ledger import OVERCOMMITTED
+
 BOUND = "Bound"
+
+WITHDRAWN = "Withdrawn"
+"""Reason of a Released device whose claim lives: its node would not have the claim's pod."""
+
+MOST_EXCLUDED = 64
+"""Nodes a claim remembers as tried in vain: the bound of the schema."""
+
+NODE_LOST = "NodeLost"
+"""Reason of a Failed device whose node is gone."""
 
 
 def owned(device: ElasticGPU, claim: ElasticGPUClaim) -> ElasticGPU:
@@ -82,3 +97,40 @@ def claim_bound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> Elas
         capacity=dict(device.spec.capacity),
         conditions=merge_condition(claim.status.conditions, condition, now=now),
     )
+
+
+def given_up(device: ElasticGPU) -> bool:
+    """Whether the device will not serve the claim it points at, though that claim lives."""
+    match device.status.phase:
+        case "Released":
+            return device.status.reason == WITHDRAWN
+        case "Failed":
+            return device.status.reason in (OVERCOMMITTED, NODE_LOST)
+        case _:
+            return False
+
+
+def unbound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticGPUClaim:
+    """First write of the way back: the claim waits again, and not for that device's node."""
+    if claim.status.phase == "Pending":
+        return claim
+    reason = device.status.reason
+    message = f"{device.name} is given up: {device.status.message or reason}"
+    condition = Condition(type=BOUND, status="False", reason=reason, message=message[:1024])
+    tried = [*claim.status.excluded_nodes]
+    if reason == WITHDRAWN and device.spec.node_name not in ("", *tried):
+        tried.append(device.spec.node_name)
+    return claim.with_status(
+        phase="Pending",
+        capacity={},
+        users=[],
+        excluded_nodes=tried[-MOST_EXCLUDED:],
+        conditions=merge_condition(claim.status.conditions, condition, now=now),
+    )
+
+
+def nameless(claim: ElasticGPUClaim) -> ElasticGPUClaim:
+    """Second write of the way back: the claim names no device and never was bound."""
+    gone = (BIND_COMPLETED, BOUND_BY_CONTROLLER)
+    kept = {k: v for k, v in claim.metadata.annotations.items() if k not in gone}
+    return claim.but(spec=claim.spec.but(elastic_gpu_name="")).with_metadata(annotations=kept)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elasticgpu.api.claim import GPUSelector, LabelSelector, Requirement
+from elasticgpu.api.claim import ClaimUser, GPUSelector, LabelSelector, Requirement
 from elasticgpu.api.elasticgpu import DevicePhase, ElasticGPU
 from elasticgpu.api.gpuclass import Placement
-from elasticgpu.api.names import BOUND_BY_CONTROLLER
+from elasticgpu.api.names import BIND_COMPLETED, BOUND_BY_CONTROLLER
 from elasticgpu.api.vocabulary import (
     CORE,
     COUNT,
@@ -23,7 +23,7 @@ from elasticgpu.api.vocabulary import (
     Demand,
 )
 from elasticgpu.errors import Refused
-from elasticgpu.rules import binding, fitting
+from elasticgpu.rules import binding, fitting, transaction
 from elasticgpu.rules.binding import (
     Bind,
     ClaimView,
@@ -32,12 +32,14 @@ from elasticgpu.rules.binding import (
     Lost,
     Provision,
     Settled,
+    Unbind,
     Wait,
 )
 from elasticgpu.rules.fitting import Candidate
-from elasticgpu.rules.ledger import NodeView, Slice
+from elasticgpu.rules.ledger import OVERCOMMITTED, NodeView, Slice
+from elasticgpu.rules.transaction import NODE_LOST, WITHDRAWN
 
-from .build import GI, NOW, Share, card, claim, device, free, gpu_class, part, ref, seen
+from .build import GI, LATER, NOW, Share, card, claim, device, free, gpu_class, part, ref, seen
 
 TRAIN = claim()
 NAMES_A = claim(named="egpu-a")
@@ -774,3 +776,66 @@ def test_terminating_claim_is_left_alone() -> None:
     for going in (claim(terminating=True), claim(terminating=True, named="egpu-a", completed=True)):
         for found in ([], [device()], [device(of=MINE)], [device(of=OTHER)]):
             assert binding.decide(seen(going, *found, **GOLD)) == Settled()
+
+
+GIVEN_UP = {
+    "withdrawn": ("Released", WITHDRAWN),
+    "overcommitted": ("Failed", OVERCOMMITTED),
+    "node-lost": ("Failed", NODE_LOST),
+}
+
+
+def abandoned(how: str, **more: object) -> ElasticGPU:
+    phase, reason = GIVEN_UP[how]
+    found = device(phase=phase, reason=reason, of=ref(claim()))  # type: ignore[arg-type]
+    return found.with_status(**more)
+
+
+@pytest.mark.parametrize("how", GIVEN_UP)
+@pytest.mark.parametrize("phase", ["Bound", "Pending", "Lost"])
+def test_a_claim_leaves_a_device_that_is_given_up(how: str, phase: str) -> None:
+    """Whatever write was the last: status, then name, and then it waits for the device's end."""
+    if how != "withdrawn" and phase == "Lost":
+        phase = "Bound"
+    bound = claim(named="egpu-a", completed=True).with_status(phase=phase)
+    found = abandoned(how)
+    view = ClaimView(claim=bound, named=found, reserved=(found,))
+    assert binding.decide(view) == Unbind(found)
+    waiting = transaction.unbound(bound, found, now=NOW)
+    assert (waiting.status.phase, waiting.status.users) == ("Pending", [])
+    assert transaction.unbound(waiting, found, now=LATER) == waiting
+    assert waiting.status.excluded_nodes == (
+        ["node-a"] if how == "withdrawn" and phase != "Pending" else []
+    )
+    free = transaction.nameless(waiting)
+    assert transaction.nameless(free) == free
+    assert (free.spec.elastic_gpu_name, BIND_COMPLETED in free.metadata.annotations) == ("", False)
+    last = binding.decide(ClaimView(claim=free, reserved=(found,)))
+    assert isinstance(last, Wait)
+    assert last.reason == "DeviceGivenUp"
+
+
+@pytest.mark.parametrize(
+    ("how", "change"),
+    [
+        ("overcommitted", {"users": True}),
+        ("node-lost", {"users": True}),
+        ("overcommitted", {"prepared": True}),
+        ("node-lost", {"prepared": True}),
+    ],
+)
+def test_a_claim_whose_pod_has_the_device_is_lost(how: str, change: dict[str, bool]) -> None:
+    """What a pod may have used is not replaced behind its back."""
+    found = abandoned(how, prepared_for=["pod-1"] if change.get("prepared") else [])
+    users = [ClaimUser(pod_uid="pod-1")] if change.get("users") else []
+    bound = claim(named="egpu-a", completed=True).with_status(phase="Bound", users=users)
+    assert isinstance(binding.decide(ClaimView(claim=bound, named=found)), Lost)
+
+
+def test_nodes_tried_are_remembered_up_to_a_bound() -> None:
+    """The oldest is forgotten, so that the status stays within its schema."""
+    found = abandoned("withdrawn")
+    tried = [f"node-{n}" for n in range(64)]
+    bound = claim(named="egpu-a").with_status(phase="Bound", excluded_nodes=tried)
+    nodes = transaction.unbound(bound, found, now=NOW).status.excluded_nodes
+    assert (len(nodes), nodes[-1]) == (64, "node-a")

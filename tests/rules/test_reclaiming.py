@@ -24,13 +24,14 @@ from elasticgpu.rules.reclaiming import (
     RollBack,
     Unprotect,
 )
+from elasticgpu.rules.transaction import WITHDRAWN
 
 from .build import LATER, NOW, claim, device, ref
 
-Phase = Literal["new", "Pending", "Available", "Bound", "Released", "Failed", "denied"]
+Phase = Literal["new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn"]
 Owner = Literal["none", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated"]
 PHASES: tuple[Phase, ...] = (
-    "new", "Pending", "Available", "Bound", "Released", "Failed", "denied",
+    "new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn",
 )  # fmt: skip
 OWNERS: tuple[Owner, ...] = (
     "none", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated",
@@ -76,7 +77,7 @@ def view(world: World, said: str = FULL) -> DeviceView:
         "reserved": by_name,
         "jilted": by_name,
     }
-    phases: dict[Phase, DevicePhase] = {"new": "", "denied": "Failed"}
+    phases: dict[Phase, DevicePhase] = {"new": "", "denied": "Failed", "withdrawn": "Released"}
     found = device(
         phase=phases.get(world.phase, world.phase),  # type: ignore[arg-type] # the rest are phases
         of=refs.get(world.owner, ref(claim())),
@@ -87,7 +88,14 @@ def view(world: World, said: str = FULL) -> DeviceView:
     )
     if world.phase == "denied":
         found = found.with_status(reason=OVERCOMMITTED, message=said)
+    if world.phase == "withdrawn":
+        found = found.with_status(reason=WITHDRAWN)
     return DeviceView(found, pointing.get(world.owner), world.lacks)
+
+
+def given_up(world: World) -> bool:
+    """Its claim may live, but will not get it: it says so itself."""
+    return world.phase == "withdrawn" or (world.phase == "denied" and world.ours)
 
 
 def expected(world: World) -> Decision:
@@ -95,12 +103,17 @@ def expected(world: World) -> Decision:
     spare = world.owner == "elsewhere" and (
         world.terminating or (world.ours and world.policy == "Delete")
     )
+    abandoned = (
+        given_up(world) and world.owner in ("unbound", "elsewhere") and not world.terminating
+    )
     fresh = world.phase in ("new", "Pending", "denied") and not world.ours
     match world:
         case World(terminating=False, lacks=None) if fresh:
             return Admit()
         case World(terminating=False) if fresh:
             return Keep() if world.phase == "denied" else Deny(FULL)
+        case _ if abandoned:
+            return Delete() if world.ours else RollBack()
         case World(owner="here") | World(owner="unbound", terminating=False):
             return Keep()
         case World(owner="elsewhere") if not spare:
@@ -109,7 +122,7 @@ def expected(world: World) -> Decision:
             return Unprotect() if world.protected else Keep()
         case World(owner="none" | "reserved" | "jilted", phase="Available" | "Failed"):
             return Keep()
-        case World(owner="none" | "reserved" | "jilted", phase="Bound" | "Released"):
+        case World(owner="none" | "reserved" | "jilted", phase="Bound" | "Released" | "withdrawn"):
             return Admit()
         case World(owner="none" | "reserved" | "jilted", lacks=None):
             return Admit()
@@ -130,7 +143,7 @@ def expected(world: World) -> Decision:
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_matrix(phase: Phase, owner: Owner) -> None:
-    """Each of the 1,792 states leads to the decision of the folded matrix."""
+    """Each of the 2,048 states leads to the decision of the folded matrix."""
     cells = [w for w in WORLDS if (w.phase, w.owner) == (phase, owner)]
     wrong = [
         (world, got)
@@ -180,10 +193,11 @@ def reaching(*decisions: type[Decision]) -> list[World]:
 def test_nothing_is_freed_under_a_living_claim() -> None:
     """While its claim lives and points here, or may yet, a device is kept, deletion or not.
 
-    A claim that names nothing yet will not take a device that is being deleted."""
+    A claim that names nothing yet will not take a device that is being deleted or given up."""
     freed = reaching(Release, Delete, RollBack, Unprotect)
     assert [w for w in freed if w.owner == "here"] == []
-    assert [w for w in freed if w.owner == "unbound" and not w.terminating] == []
+    unbound = [w for w in freed if w.owner == "unbound" and not w.terminating]
+    assert all(given_up(w) for w in unbound)
 
 
 def test_an_admin_made_device_is_let_in_by_the_ledger_alone() -> None:
@@ -196,15 +210,16 @@ def test_an_admin_made_device_is_let_in_by_the_ledger_alone() -> None:
 def test_delete_only_what_was_written_down_as_released() -> None:
     """Delete comes after Released or Failed, with policy Delete, and never without a claimRef."""
     for world in reaching(Delete):
-        assert world.phase in ("Released", "Failed", "denied")
-        assert world.policy == "Delete"
-        assert world.owner in ("gone", "recreated", "elsewhere")
+        assert world.phase in ("Released", "Failed", "denied", "withdrawn")
+        assert world.policy == "Delete" or given_up(world)
+        assert world.owner in ("gone", "recreated", "elsewhere") or given_up(world)
         assert not world.terminating
 
 
 def test_retained_is_never_deleted() -> None:
     """With policy Retain nothing a person could still want is deleted."""
-    assert [w for w in reaching(Delete) if w.policy == "Retain"] == []
+    kept = [w for w in reaching(Delete) if w.policy == "Retain" and not given_up(w)]
+    assert kept == []
 
 
 def test_only_what_has_room_is_admitted() -> None:
