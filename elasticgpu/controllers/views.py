@@ -37,6 +37,7 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         named=world.device_of(claim),
         reserved=_reserved(world, claim),
         available=tuple(_available(world, claim, name or "")),
+        released=_released(world, claim),
         placer=plugin,
         provisioners=tuple(sorted(world.plugins)),
         creating=world.assumed.get(device_name(claim.uid)),
@@ -63,8 +64,18 @@ def _reserved(world: World, claim: ElasticGPUClaim) -> tuple[ElasticGPU, ...]:
 def _available(world: World, claim: ElasticGPUClaim, class_name: str) -> Iterable[Candidate]:
     for device in world.devices.by_index("free", class_name):
         if _untaken(world, device, claim):
-            cards = (world.gpus.get(("", part.gpu)) for part in device.spec.source.devices)
-            yield Candidate(device, tuple(card for card in cards if card is not None))
+            yield _candidate(world, device)
+
+
+def _released(world: World, claim: ElasticGPUClaim) -> tuple[Candidate, ...]:
+    if claim.spec.elastic_gpu_name:
+        return ()
+    return tuple(_candidate(world, device) for device in world.devices.by_index("released", True))
+
+
+def _candidate(world: World, device: ElasticGPU) -> Candidate:
+    cards = (world.gpus.get(("", part.gpu)) for part in device.spec.source.devices)
+    return Candidate(device, tuple(card for card in cards if card is not None))
 
 
 def _untaken(world: World, device: ElasticGPU, claim: ElasticGPUClaim) -> bool:

@@ -55,7 +55,9 @@ class World:
         """ResourceClaimTemplates that have a name of ours and are somebody else's."""
         self.gpus = Informer(client, GPU)
         self.devices = Informer(
-            client, ElasticGPU, indexes={"claim": _claim_key, "free": _free_class}
+            client,
+            ElasticGPU,
+            indexes={"claim": _claim_key, "free": _free_class, "released": _is_released},
         )
         self.claims = Informer(client, ElasticGPUClaim, indexes={"device": _device_name})
         self.classes = Informer(client, ElasticGPUClass)
@@ -190,6 +192,10 @@ def _claim_key(device: ElasticGPU) -> list[Key]:
 def _free_class(device: ElasticGPU) -> list[str]:
     free = device.spec.claim_ref is None and device.status.phase == "Available"
     return [device.spec.elastic_gpu_class_name] if free else []
+
+
+def _is_released(device: ElasticGPU) -> list[bool]:
+    return [True] if device.status.phase == "Released" else []
 
 
 def _device_name(claim: ElasticGPUClaim) -> list[str]:

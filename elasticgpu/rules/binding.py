@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.gpuclass import ElasticGPUClass
+from elasticgpu.api.gpuclass import ElasticGPUClass, Placement
 from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.api.names import BIND_COMPLETED, PROVISIONED_BY
 from elasticgpu.api.vocabulary import Demand, demand
 from elasticgpu.errors import Refused
 
-from . import placement
+from . import placement, recycling
 from .fitting import Candidate, leftover, too_small, unsuitable
 from .ledger import NodeView, Slice
 from .placement import Nowhere, Placed, Placer, Wish
@@ -29,7 +29,8 @@ class ClaimView:
 
     `class_name` is the class in effect: the one it names, else the default; None if there is
     neither. `named` is the device it points at, `reserved` those that point at it, `available`
-    the free ones of its class, `creating` one whose create was sent and not answered.
+    the free ones of its class, `released` those of any class whose claim is gone, `creating` one
+    whose create was sent and not answered.
     """
 
     claim: ElasticGPUClaim
@@ -39,6 +40,7 @@ class ClaimView:
     named: ElasticGPU | None = None
     reserved: tuple[ElasticGPU, ...] = ()
     available: tuple[Candidate, ...] = ()
+    released: tuple[Candidate, ...] = ()
     placer: Placer | None = None
     provisioners: tuple[str, ...] = ()
     nodes: tuple[NodeView, ...] = ()
@@ -242,7 +244,8 @@ def _provision(view: ClaimView, want: Demand) -> Decision:
     if name is None:
         return Wait("NoClass", f"it names no class and none is the default; {_known(view)}")
     if name == "":
-        return Wait("NoDevice", "no ElasticGPU without a class fits it; none is made for class ''")
+        none = Nowhere("no ElasticGPU without a class fits it; none is made for class ''")
+        return Wait("NoDevice", none.said(_hint(view, want)))
     if gpu_class is None:
         return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
     if view.placer is None:
@@ -251,12 +254,30 @@ def _provision(view: ClaimView, want: Demand) -> Decision:
             f"class {name} wants provisioner {gpu_class.spec.provisioner}, which is not installed; "
             f"installed: {', '.join(view.provisioners) or 'none'}",
         )
-    wish = Wish(want, view.claim.spec.gpu_selector, gpu_class.spec.placement)
-    match placement.place(wish, view.placer, view.nodes):
+    match placement.place(wish(view, want), view.placer, view.nodes):
         case Placed(node, place):
             return Provision(gpu_class, want, node, place)
-        case Nowhere(message):
-            return Wait("NoCapacity", message)
+        case Nowhere() as nowhere:
+            return Wait("NoCapacity", nowhere.said(_hint(view, want)))
+
+
+def wish(view: ClaimView, want: Demand) -> Wish:
+    """What the claim asks of placement."""
+    order = view.gpu_class.spec.placement if view.gpu_class else Placement()
+    return Wish(want, view.claim.spec.gpu_selector, order)
+
+
+def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:
+    """What giving back Released devices would do for the claim; None if nothing."""
+    asked = wish(view, want)
+    return recycling.offer(
+        view.claim, view.class_name or "", asked, view.released, view.placer, view.nodes
+    )
+
+
+def _hint(view: ClaimView, want: Demand) -> str:
+    found = offered(view, want)
+    return found.sentence if found else ""
 
 
 def _known(view: ClaimView) -> str:

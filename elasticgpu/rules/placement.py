@@ -56,9 +56,14 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Nowhere:
-    """No card can serve; `message` names the cards that were looked at and what each lacks."""
+    """No card can serve; `looks` names the cards that were looked at and what each lacks."""
 
     message: str
+    looks: str = ""
+
+    def said(self, hint: str = "") -> str:
+        """The whole sentence, with a hint before the long list: ends of sentences get cut."""
+        return "; ".join(part for part in (self.message, hint, self.looks) if part)
 
 
 def place(wish: Wish, placer: Placer, nodes: Iterable[NodeView]) -> Placed | Nowhere:
@@ -71,7 +76,7 @@ def place(wish: Wish, placer: Placer, nodes: Iterable[NodeView]) -> Placed | Now
             return Nowhere(f"provisioner {placer.name} chose what is not free: {lie}")
         if found is not None:
             return Placed(node.name, found)
-    return Nowhere(explain(wish, placer.name, nodes))
+    return explain(wish, placer.name, nodes)
 
 
 def _ask(placer: Placer, want: Demand, node: NodeView) -> Slice | None:
@@ -147,24 +152,26 @@ def mismatch(selector: GPUSelector, gpu: GPU) -> str | None:
     return None
 
 
-def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> str:
-    """Which cards were looked at and what each lacks, in one bounded sentence."""
-    looks = [f"{card.name} {_lack(wish, mode, card)}" for node in nodes for card in node.cards]
+def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> Nowhere:
+    """Which cards were looked at and what each lacks, bounded."""
+    looks = [f"{card.name} ({lack(wish, mode, card)})" for node in nodes for card in node.cards]
     if not looks:
-        return f"no card can give {describe(wish.want)}: the cluster has no GPU objects"
+        return Nowhere(f"no card can give {describe(wish.want)}: the cluster has no GPU objects")
     rest = f"; and {len(looks) - SHOWN} more cards" if len(looks) > SHOWN else ""
     said = "; ".join(look[:LONGEST] for look in looks[:SHOWN])
-    return f"no card can give {describe(wish.want)}; looked at {len(looks)}: {said}{rest}"
+    none = f"no card can give {describe(wish.want)}"
+    return Nowhere(none, f"looked at {len(looks)}: {said}{rest}")
 
 
-def _lack(wish: Wish, mode: str, card: CardView) -> str:
+def lack(wish: Wish, mode: str, card: CardView) -> str:
+    """What keeps a card from serving a wish that no node could serve, in words."""
     if reason := unfit(wish.selector, mode, card):
-        return f"({reason})"
+        return reason
     want = wish.want
     memory = want.memory or card.gpu.memory * want.memory_percentage // 100
     core = WHOLE if want.gpus else want.core
-    lack = shortage(core // want.count, memory // want.count, card)
-    return f"({lack or 'does not fit with its neighbours'})"
+    missing = shortage(core // want.count, memory // want.count, card)
+    return missing or "does not fit with its neighbours"
 
 
 def _free(cards: Sequence[CardView], order: str) -> float:

@@ -371,6 +371,7 @@ GOLD: dict[str, object] = {
     "provisioners": (Share.name,),
     "classes": ("gold",),
 }
+RELEASED = device(core=50, memory="10Gi", phase="Released", policy="Retain", of=STRANGER)
 HERE = Slice((part("card-0", 10, 10 * GI),))
 WANT = Demand(core=10, memory=10 * GI)
 
@@ -430,6 +431,17 @@ DYNAMIC = rows(
         ),
     ),
     Row(
+        "43-no-room-but-released-devices",
+        seen(claim(core=60), released=(Candidate(RELEASED, (card(),)),), **GOLD),
+        Wait(
+            "NoCapacity",
+            "no card can give 60% core and 10Gi memory; "
+            "1 Released device holds 50% core and 10Gi memory; "
+            "`elasticgpu release --delete egpu-a` makes room; "
+            "looked at 1: card-0 (50% of 100% core free, 60% wanted)",
+        ),
+    ),
+    Row(
         "43-no-cards",
         seen(TRAIN, **{**GOLD, "nodes": ()}),
         Wait(
@@ -441,6 +453,20 @@ DYNAMIC = rows(
         "48-class-empty",
         seen(TRAIN, **{**GOLD, "class_name": "", "gpu_class": None}),
         Wait("NoDevice", "no ElasticGPU without a class fits it; none is made for class ''"),
+    ),
+    Row(
+        "48-class-empty-and-a-released-device",
+        seen(
+            TRAIN,
+            class_name="",
+            released=(Candidate(RELEASED.but(spec=RELEASED.spec.but(elastic_gpu_class_name=""))),),
+        ),
+        Wait(
+            "NoDevice",
+            "no ElasticGPU without a class fits it; none is made for class ''; "
+            "1 Released device holds 50% core and 10Gi memory; "
+            "`elasticgpu release egpu-a` gives it one",
+        ),
     ),
     Row("48-no-class", seen(TRAIN, **{**GOLD, **NO_CLASS}), Wait("NoClass", NO_CLASS_SAYS)),
     Row(

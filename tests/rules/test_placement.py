@@ -267,7 +267,8 @@ SENTENCES: list[tuple[str, Demand, list[CardView], str]] = [
 )
 def test_explain(want: Demand, cards: list[CardView], said: str) -> None:
     """The sentence names the cards and what each of them lacks."""
-    assert placement.explain(Wish(want), DRIVER, [NodeView("node-a", tuple(cards))]) == said
+    node = NodeView("node-a", tuple(cards))
+    assert placement.explain(Wish(want), DRIVER, [node]).said() == said
 
 
 @pytest.mark.parametrize("count", [1, SHOWN, SHOWN + 1, 8000])
@@ -275,7 +276,7 @@ def test_explain_is_bounded(count: int) -> None:
     """It names the first cards, counts the rest, and fits a condition of a large cluster."""
     name = "gpu-" + "x" * 240
     views = tuple(free(card(f"{name}-{n:05}"), core=0, memory=0) for n in range(count))
-    said = placement.explain(Wish(WANT), DRIVER, [NodeView("node-a", views)])
+    said = placement.explain(Wish(WANT), DRIVER, [NodeView("node-a", views)]).said()
     assert sum(view.name in said for view in views) == min(count, SHOWN)
     assert f"looked at {count}: " in said
     assert said.endswith(f"and {count - SHOWN} more cards") is (count > SHOWN)
@@ -287,6 +288,6 @@ def test_explain_of_any_health_message_fits_a_condition() -> None:
     views = tuple(
         free(card(f"card-{n}", health="Unhealthy", health_message="x" * 1024)) for n in range(20)
     )
-    said = placement.explain(Wish(WANT), DRIVER, [NodeView("node-a", views)])
+    said = placement.explain(Wish(WANT), DRIVER, [NodeView("node-a", views)]).said()
     assert len(said) <= 4096
     assert said.endswith("more cards")
