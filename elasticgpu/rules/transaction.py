@@ -117,16 +117,21 @@ def unbound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticG
     reason = device.status.reason
     message = f"{device.name} is given up: {device.status.message or reason}"
     condition = Condition(type=BOUND, status="False", reason=reason, message=message[:1024])
-    tried = [*claim.status.excluded_nodes]
-    if reason == WITHDRAWN and device.spec.node_name not in ("", *tried):
-        tried.append(device.spec.node_name)
-    return claim.with_status(
+    waiting = claim.with_status(
         phase="Pending",
         capacity={},
         users=[],
-        excluded_nodes=tried[-MOST_EXCLUDED:],
         conditions=merge_condition(claim.status.conditions, condition, now=now),
     )
+    return excluded(waiting, device.spec.node_name) if reason == WITHDRAWN else waiting
+
+
+def excluded(claim: ElasticGPUClaim, node: str) -> ElasticGPUClaim:
+    """The claim remembers that this node was tried for it in vain; of too many the oldest goes."""
+    tried = claim.status.excluded_nodes
+    if node in ("", *tried):
+        return claim
+    return claim.with_status(excluded_nodes=[*tried, node][-MOST_EXCLUDED:])
 
 
 def nameless(claim: ElasticGPUClaim) -> ElasticGPUClaim:
