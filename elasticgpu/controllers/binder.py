@@ -22,7 +22,16 @@ from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NotFound, Refused, Retry
 from elasticgpu.rules import binding, transaction
-from elasticgpu.rules.binding import Bind, Create, Lost, Provision, Settled, Unbind, Wait
+from elasticgpu.rules.binding import (
+    Bind,
+    Contradiction,
+    Create,
+    Lost,
+    Provision,
+    Settled,
+    Unbind,
+    Wait,
+)
 
 from .provisioning import create, provision
 from .views import claim_view
@@ -117,6 +126,8 @@ class Binder:
                 await self._unbind(claim, device)
             case Lost() as why:
                 await self._lose(claim, why)
+            case Contradiction(message):
+                raise Refused(message)
 
     async def _finish_strays(self, key: Key, claim: ElasticGPUClaim | None) -> None:
         """A create that was never answered is sent again even if nobody wants its device by now:
@@ -164,10 +175,9 @@ class Binder:
         if new == claim or self._said_lately(claim, why):
             return
         await self._write(claim, new, "status")
-        quiet = isinstance(why, Wait) and not why.warn
-        self.recorder.event(
-            claim, "Normal" if quiet else "Warning", why.reason, why.message, action="Bind"
-        )
+        kind = why.event if isinstance(why, Wait) else "Warning"
+        if kind is not None:
+            self.recorder.event(claim, kind, why.reason, why.message, action="Bind")
 
     def _said_lately(self, claim: ElasticGPUClaim, why: Wait | Lost) -> bool:
         """Whether only the figures of a sentence changed, soon after it was written: that can wait,

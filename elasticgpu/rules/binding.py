@@ -7,12 +7,13 @@ was the last before a crash, the next decision is the same `Bind` and goes on fr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpuclass import ElasticGPUClass, Placement
 from elasticgpu.api.meta import Condition, merge_condition
-from elasticgpu.api.names import BIND_COMPLETED, PROVISIONED_BY
+from elasticgpu.api.names import BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY
 from elasticgpu.api.vocabulary import Demand, demand
 from elasticgpu.errors import Refused
 
@@ -78,11 +79,15 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can serve the claim now. `warn` if a person has to do something about it."""
+    """Nothing can serve the claim now.
+
+    `event` is the kind of event that says so as well: a Warning if it is somebody's fault; None
+    where the person who wrote the claim knows what it waits for.
+    """
 
     reason: str
     message: str
-    warn: bool = True
+    event: Literal["Warning", "Normal"] | None = "Warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,14 @@ class Lost:
     message: str
 
 
-Decision = Settled | Bind | Provision | Create | Wait | Unbind | Lost
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """It says that the controller chose its device, which is another's: nothing is written."""
+
+    message: str
+
+
+Decision = Settled | Bind | Provision | Create | Wait | Unbind | Lost | Contradiction
 
 
 def decide(view: ClaimView) -> Decision:
@@ -168,10 +180,13 @@ def _named(view: ClaimView, want: Demand) -> Decision:
     """The person chose the device: it is checked, or waited for, but no other one is taken."""
     name, device = view.claim.spec.elastic_gpu_name, view.named
     if device is None:
-        return Wait("DeviceMissing", f"ElasticGPU {name} does not exist yet: waiting for it")
+        missing = f"ElasticGPU {name} does not exist yet: waiting for it"
+        return Wait("DeviceMissing", missing, event=None)
     ref = device.spec.claim_ref
     if ref is not None and ref.uid not in ("", view.claim.uid):
-        return Wait("DeviceTaken", f"ElasticGPU {name} belongs to {ref.namespace}/{ref.name}")
+        taken = f"ElasticGPU {name} belongs to {ref.namespace}/{ref.name}"
+        chosen = BOUND_BY_CONTROLLER in view.claim.metadata.annotations
+        return Contradiction(taken) if chosen else Wait("DeviceTaken", taken)
     if ref is not None and ref.key != view.claim.key:
         return Wait("DeviceTaken", f"ElasticGPU {name} is reserved for {ref.namespace}/{ref.name}")
     if device.claim_uid == view.claim.uid:
@@ -242,10 +257,11 @@ def _waits_for_pod(view: ClaimView) -> bool:
 def _provision(view: ClaimView, want: Demand) -> Decision:
     name, gpu_class = view.class_name, view.gpu_class
     if name is None:
-        return Wait("NoClass", f"it names no class and none is the default; {_known(view)}")
+        missing = f"it names no class and none is the default; {_known(view)}"
+        return Wait("NoClass", missing, event="Normal")
     if name == "":
         none = Nowhere("no ElasticGPU without a class fits it; none is made for class ''")
-        return Wait("NoDevice", none.said(_hint(view, want)))
+        return Wait("NoDevice", none.said(_hint(view, want)), event="Normal")
     if gpu_class is None:
         return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
     if view.placer is None:

@@ -27,6 +27,7 @@ from elasticgpu.rules import binding, fitting, transaction
 from elasticgpu.rules.binding import (
     Bind,
     ClaimView,
+    Contradiction,
     Create,
     Decision,
     Lost,
@@ -51,7 +52,11 @@ STRANGER = ref(TRAIN, uid="uid-of-an-earlier-train")
 SMALL = device("egpu-small", core=10, memory="10Gi")
 LARGE = device("egpu-large", core=20, memory="20Gi")
 NO_CLASS = {"class_name": None, "classes": ("gold", "silver")}
-NO_CLASS_SAYS = "it names no class and none is the default; known classes: gold, silver"
+NO_CLASS_WAITS = Wait(
+    "NoClass",
+    "it names no class and none is the default; known classes: gold, silver",
+    event="Normal",
+)
 
 
 class Row(NamedTuple):
@@ -78,17 +83,19 @@ def waits(reason: str, said: str) -> Wait:
     return Wait(reason, f"ElasticGPU egpu-a {said}")
 
 
+MISSING = Wait("DeviceMissing", "ElasticGPU egpu-a does not exist yet: waiting for it", event=None)
+
 STATIC = rows(
     Row("01-one-fit", seen(TRAIN, SMALL), Bind(SMALL)),
     Row(
         "02-only-smaller-ones",
         seen(TRAIN, device(core=5), device(memory="5Gi"), **NO_CLASS),
-        Wait("NoClass", NO_CLASS_SAYS),
+        NO_CLASS_WAITS,
     ),
     Row(
         "03-phase-without-the-bind",
         seen(TRAIN.with_status(phase="Bound"), **NO_CLASS),
-        Wait("NoClass", NO_CLASS_SAYS),
+        NO_CLASS_WAITS,
     ),
     Row("04-the-smaller-of-two", seen(TRAIN, LARGE, SMALL), Bind(SMALL)),
     Row(
@@ -130,7 +137,7 @@ STATIC = rows(
         seen(
             claim(selector=LabelSelector(match_labels={"a": "b"})), labelled("egpu-0"), **NO_CLASS
         ),
-        Wait("NoClass", NO_CLASS_SAYS),
+        NO_CLASS_WAITS,
     ),
     Row(
         "11-no-phase-but-available",
@@ -143,7 +150,7 @@ STATIC = rows(
             device("egpu-4", phase="Bound"),
             **NO_CLASS,
         ),
-        Wait("NoClass", NO_CLASS_SAYS),
+        NO_CLASS_WAITS,
     ),
     Row("12-deleting", seen(TRAIN, device("egpu-0", terminating=True), LARGE), Bind(LARGE)),
     Row(
@@ -196,7 +203,7 @@ NAMED = rows(
     Row(
         "17-absent",
         seen(NAMES_A, SMALL),
-        waits("DeviceMissing", "does not exist yet: waiting for it"),
+        MISSING,
     ),
     Row(
         "18-free-though-a-smaller-fits",
@@ -223,7 +230,7 @@ NAMED = rows(
     Row(
         "21-owned-by-another-and-marked",
         seen(NAMES_A.with_metadata(annotations={BOUND_BY_CONTROLLER: "yes"}), device(of=OTHER)),
-        waits("DeviceTaken", "belongs to team/other"),
+        Contradiction("ElasticGPU egpu-a belongs to team/other"),
     ),
     Row(
         "22-selector-does-not-matter",
@@ -289,7 +296,7 @@ COMPLETED = rows(
     Row(
         "forged-completed-and-no-device",
         seen(claim(named="egpu-a", completed=True)),
-        Wait("DeviceMissing", "ElasticGPU egpu-a does not exist yet: waiting for it"),
+        MISSING,
     ),
     Row(
         "an-admins-with-uid-not-admitted",
@@ -452,7 +459,11 @@ DYNAMIC = rows(
     Row(
         "48-class-empty",
         seen(TRAIN, **{**GOLD, "class_name": "", "gpu_class": None}),
-        Wait("NoDevice", "no ElasticGPU without a class fits it; none is made for class ''"),
+        Wait(
+            "NoDevice",
+            "no ElasticGPU without a class fits it; none is made for class ''",
+            event="Normal",
+        ),
     ),
     Row(
         "48-class-empty-and-a-released-device",
@@ -466,15 +477,17 @@ DYNAMIC = rows(
             "no ElasticGPU without a class fits it; none is made for class ''; "
             "1 Released device holds 50% core and 10Gi memory; "
             "`elasticgpu release egpu-a` gives it one",
+            event="Normal",
         ),
     ),
-    Row("48-no-class", seen(TRAIN, **{**GOLD, **NO_CLASS}), Wait("NoClass", NO_CLASS_SAYS)),
+    Row("48-no-class", seen(TRAIN, **{**GOLD, **NO_CLASS}), NO_CLASS_WAITS),
     Row(
         "48-no-class-anywhere",
         seen(TRAIN, class_name=None),
         Wait(
             "NoClass",
             "it names no class and none is the default; there are no classes: create one",
+            event="Normal",
         ),
     ),
     Row(
@@ -786,7 +799,7 @@ def test_unserved_says_so(why: Wait | Lost) -> None:
 
 def test_waiting_is_a_warning_unless_said_otherwise() -> None:
     """A person has to do something about most of what a claim waits for."""
-    assert Wait("NoCapacity", "full").warn
+    assert Wait("NoCapacity", "full").event == "Warning"
 
 
 def test_unserved_twice_is_the_same() -> None:
