@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 SOURCES = elasticgpu provisioners tests
 
-.PHONY: help test test-fast lint format demo demo-cluster crds protos constraints lines clean
+.PHONY: help test test-fast scenarios lint format demo demo-cluster crds protos constraints lines clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -26,7 +26,10 @@ test: $(READY)  ## all tests; the real tiers need root and Go
 
 test-fast: $(READY)  ## the tests that need no cluster
 	$(BIN)/python -m pytest elasticgpu provisioners tests --ignore=tests/cases --ignore=tests/cluster \
-	  --ignore=tests/transport/test_real_server.py $(ARGS)
+	  --ignore=tests/transport/test_real_server.py --ignore=tests/scenarios/test_real.py $(ARGS)
+
+scenarios: $(READY)  ## the 65 scenarios on a real API server, with a fault at every write
+	$(BIN)/python -m pytest tests/scenarios $(ARGS)
 
 lint: $(READY)  ## ruff, mypy, import contracts
 	$(BIN)/ruff check $(SOURCES)

@@ -8,7 +8,12 @@ import pytest
 # that nobody closes. A thread whose loop was set once, be it to None, is not given one.
 asyncio.set_event_loop(None)
 
-REAL = ("tests/cluster/", "tests/cases/", "tests/transport/test_real_server")
+REAL = (
+    "tests/cluster/",
+    "tests/cases/",
+    "tests/scenarios/test_real",
+    "tests/transport/test_real_server",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

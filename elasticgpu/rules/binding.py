@@ -191,6 +191,8 @@ def _named(view: ClaimView, want: Demand) -> Decision:
         return Wait("DeviceTaken", f"ElasticGPU {name} is reserved for {ref.namespace}/{ref.name}")
     if device.claim_uid == view.claim.uid:
         return _resume(device)
+    if device.status.phase in ("", "Pending") and not device.terminating:
+        return _pending(device)
     if problem := unsuitable(
         view.claim, view.class_name or "", want, Candidate(device), by_name=True
     ):
@@ -231,8 +233,14 @@ def _resume(device: ElasticGPU) -> Decision:
     if status.phase == "Failed":
         return Wait("DeviceFailed", f"ElasticGPU {name} is Failed: {status.message or 'no reason'}")
     if not admitted(device):
-        return Wait("DevicePending", f"ElasticGPU {name} is its own, but not yet Available")
+        return _pending(device)
     return Bind(device)
+
+
+def _pending(device: ElasticGPU) -> Wait:
+    """The ledger has not looked at it yet, which takes a moment."""
+    message = f"ElasticGPU {device.name} is not yet Available: waiting for it"
+    return Wait("DevicePending", message, event=None)
 
 
 def _reserved(want: Demand, device: ElasticGPU) -> Decision | None:
@@ -243,8 +251,7 @@ def _reserved(want: Demand, device: ElasticGPU) -> Decision | None:
         case "Available":
             return Bind(device)
         case "" | "Pending":
-            name = device.name
-            return Wait("DevicePending", f"ElasticGPU {name} is reserved for it, not yet Available")
+            return _pending(device)
         case "Bound" | "Released" | "Failed":
             return None
 

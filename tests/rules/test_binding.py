@@ -84,6 +84,9 @@ def waits(reason: str, said: str) -> Wait:
 
 
 MISSING = Wait("DeviceMissing", "ElasticGPU egpu-a does not exist yet: waiting for it", event=None)
+PENDING = Wait(
+    "DevicePending", "ElasticGPU egpu-a is not yet Available: waiting for it", event=None
+)
 
 STATIC = rows(
     Row("01-one-fit", seen(TRAIN, SMALL), Bind(SMALL)),
@@ -272,7 +275,7 @@ NAMED = rows(
     Row(
         "11-not-admitted-yet",
         seen(NAMES_A, device(phase="")),
-        waits("DeviceMismatch", "is Pending, not Available"),
+        PENDING,
     ),
 )
 
@@ -286,7 +289,7 @@ COMPLETED = rows(
     Row(
         "forged-completed-and-not-admitted",
         seen(claim(named="egpu-a", completed=True), device(phase="")),
-        Wait("DeviceMismatch", "ElasticGPU egpu-a is Pending, not Available"),
+        PENDING,
     ),
     Row(
         "forged-completed-and-another-class",
@@ -301,7 +304,7 @@ COMPLETED = rows(
     Row(
         "an-admins-with-uid-not-admitted",
         seen(TRAIN, device(phase="Pending", of=MINE)),
-        Wait("DevicePending", "ElasticGPU egpu-a is its own, but not yet Available"),
+        PENDING,
     ),
     Row(
         "half-bound-and-being-deleted",
@@ -575,8 +578,7 @@ def test_decision(view: ClaimView, want: Decision) -> None:
 def test_reserved_and_not_admitted_yet_is_waited_for(phase: str) -> None:
     """A device an admin reserved for this claim a moment ago: no other is taken or made."""
     mine = device(of=MY_NAME).with_status(phase=phase)
-    said = "ElasticGPU egpu-a is reserved for it, not yet Available"
-    assert binding.decide(seen(TRAIN, SMALL, mine, **GOLD)) == Wait("DevicePending", said)
+    assert binding.decide(seen(TRAIN, SMALL, mine, **GOLD)) == PENDING
 
 
 @pytest.mark.parametrize("phase", ["Bound", "Released", "Failed"])

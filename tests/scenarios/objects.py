@@ -1,0 +1,138 @@
+"""What a scenario is given, as the API server takes it; each builder names what a row is about.
+
+A name is written as people would say it. The run puts its own mark in place of `~`, so that runs
+do not meet on cluster-scoped names, and the uid of claim NAME in place of `<NAME>`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elasticgpu.api.names import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    CLAIM_PROTECTION,
+    DEFAULT_CLASS_ANNOTATION,
+    DEVICE_PROTECTION,
+    PROVISIONED_BY,
+)
+from elasticgpu.api.vocabulary import CORE, MEMORY
+
+Object = dict[str, Any]
+
+DRIVER = "example.com/share"
+"""The provisioner of all scenarios."""
+GONE = "00000000-0000-4000-8000-000000000000"
+"""Uid of a claim that is no more."""
+
+
+def claim(
+    name: str = "train",
+    *,
+    core: int = 10,
+    memory: int | str = "10Gi",
+    of_class: str | None = "gold",
+    names: str = "",
+    completed: bool = False,
+    by_controller: bool = False,
+    phase: str = "",
+    **spec: Any,
+) -> Object:
+    """A claim; `names` the device it points at, `completed` and `by_controller` its annotations."""
+    marks = {BIND_COMPLETED: completed, BOUND_BY_CONTROLLER: by_controller}
+    meta: Object = {"name": name, "annotations": {k: "yes" for k, on in marks.items() if on}}
+    if completed:
+        meta["finalizers"] = [CLAIM_PROTECTION]
+    body: Object = {"resources": {"requests": {CORE: core, MEMORY: memory}}, **spec}
+    if of_class is not None:
+        body["elasticGPUClassName"] = marked(of_class)
+    if names:
+        body["elasticGPUName"] = marked(names)
+    made = _object("ElasticGPUClaim", meta, body)
+    if phase:
+        size = {"capacity": {CORE: core, MEMORY: memory}} if phase == "Bound" else {}
+        made["status"] = {"phase": phase, "className": marked(of_class or ""), **size}
+    return made
+
+
+def device(
+    name: str = "d1",
+    *,
+    core: int = 10,
+    memory: int | str = "10Gi",
+    of_class: str = "gold",
+    phase: str = "Available",
+    reason: str = "",
+    owner: str = "",
+    reserved: str = "",
+    uid: str = "",
+    by_controller: bool = False,
+    provisioned: bool = False,
+    protected: bool = False,
+    policy: str = "Retain",
+    cut: str = "",
+    labels: dict[str, str] | None = None,
+) -> Object:
+    """A device of no card, or `cut` from one; `owner` names its claim, `reserved` has no uid.
+
+    With `uid` it points at a claim of the owner's name that had this uid.
+    """
+    marks = {BOUND_BY_CONTROLLER: "yes" if by_controller else "", PROVISIONED_BY: ""}
+    marks[PROVISIONED_BY] = DRIVER if provisioned else ""
+    meta: Object = {
+        "name": marked(name),
+        "labels": labels or {},
+        "annotations": {key: value for key, value in marks.items() if value},
+        "finalizers": [DEVICE_PROTECTION] if protected else [],
+    }
+    part = {"gpu": marked(cut), "core": core, "memory": memory}
+    body: Object = {
+        "capacity": {CORE: core, MEMORY: memory},
+        "elasticGPUClassName": marked(of_class),
+        "reclaimPolicy": policy,
+        "source": {"driver": DRIVER, "devices": [part] if cut else []},
+    }
+    if cut:
+        body["nodeName"] = marked("n1")
+    if owner or reserved:
+        points = {"uid": uid or f"<{owner}>"} if owner else {}
+        body["claimRef"] = {"namespace": "~", "name": owner or reserved, **points}
+    made = _object("ElasticGPU", meta, body)
+    if phase:
+        made["status"] = {"phase": phase, **({"reason": reason} if reason else {})}
+    return made
+
+
+def gpu_class(
+    name: str = "gold",
+    *,
+    default: bool = False,
+    policy: str = "Delete",
+    provisioner: str = DRIVER,
+    mode: str = "Immediate",
+) -> Object:
+    """A class."""
+    marks = {DEFAULT_CLASS_ANNOTATION: "true"} if default else {}
+    spec = {"provisioner": provisioner, "reclaimPolicy": policy, "eGPUBindingMode": mode}
+    return _object("ElasticGPUClass", {"name": marked(name), "annotations": marks}, spec)
+
+
+def card(name: str = "c1", *, node: str = "n1", memory: str = "80Gi") -> Object:
+    """A healthy card."""
+    made = _object("GPU", {"name": marked(name)}, {"nodeName": marked(node)})
+    return {**made, "status": {"memory": memory, "health": "Healthy", "uuid": f"GPU-{name}"}}
+
+
+def marked(name: str) -> str:
+    """The name with the place where the run's mark goes; an empty one stays empty."""
+    return f"~{name}" if name else ""
+
+
+def _object(kind: str, metadata: Object, spec: Object) -> Object:
+    head = {"apiVersion": "elasticgpu.io/v1alpha1", "kind": kind}
+    return {**head, "metadata": metadata, "spec": spec}
+
+
+def deleting(obj: Object) -> Object:
+    """The object after somebody deleted it, kept by a finalizer of somebody else."""
+    return {**obj, "metadata": {**obj["metadata"], "deletionTimestamp": "now"}}

@@ -1,0 +1,130 @@
+"""The controllers as one process: started from the API alone, and gone from one moment to the next.
+
+They are the library's own `control`, without the lease. What it makes is found by registering every
+queue and informer that is made while it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from elasticgpu.cluster.informer import Informer
+from elasticgpu.cluster.workqueue import WorkQueue
+from elasticgpu.controllers import binder, inventory
+from elasticgpu.controllers.controller import ControllerConfig, control
+from elasticgpu.provisioner import Provisioner
+
+from .faults import FaultyClient
+from .kinds import BY_KIND
+from .record import Record
+
+
+@dataclass
+class Parts:
+    """What a process is made of, as far as a test has to look into it."""
+
+    record: Record
+    queues: list[WorkQueue[Any]] = field(default_factory=list)
+    informers: list[Informer[Any]] = field(default_factory=list)
+
+
+_PARTS: ContextVar[Parts | None] = ContextVar("parts", default=None)
+
+
+def hasten(patch: pytest.MonkeyPatch) -> None:
+    """Shorten what the controllers gather and wait for; register queues and informers."""
+    patch.setattr(inventory, "GATHER", 0.1)
+    patch.setattr(binder, "WAKE_AFTER", 0.01)
+    _registering(patch, WorkQueue, "queues")
+    _registering(patch, Informer, "informers")
+
+
+def _registering(patch: pytest.MonkeyPatch, made: type[Any], where: str) -> None:
+    original = made.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if parts := _PARTS.get():
+            getattr(parts, where).append(self)
+
+    patch.setattr(made, "__init__", init)
+
+
+class Complaints(logging.Handler):
+    """Puts what the library logs as an error into the record of the run that caused it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note it."""
+        if parts := _PARTS.get():
+            parts.record.errors.append(self.format(record))
+
+
+class Process:
+    """One life of the controllers."""
+
+    def __init__(self, client: FaultyClient, parts: Parts, task: asyncio.Task[None]) -> None:
+        self.client = client
+        self._parts = parts
+        self._task = task
+
+    @classmethod
+    async def start(
+        cls, client: FaultyClient, record: Record, plugins: Mapping[str, Provisioner]
+    ) -> Process:
+        """Start the controllers, and wait until their caches are filled."""
+        parts, ready = Parts(record), asyncio.Event()
+
+        async def live() -> None:
+            _PARTS.set(parts)
+            await control(client, ControllerConfig(identity="test"), plugins, ready)
+
+        process = cls(client, parts, asyncio.create_task(live()))
+        filled = asyncio.create_task(ready.wait())
+        await asyncio.wait((filled, process._task), return_when=asyncio.FIRST_COMPLETED)
+        filled.cancel()
+        return process
+
+    async def kill(self) -> None:
+        """End it at once: from now on nothing of it reaches the API server."""
+        self.client.dead = True
+        self._task.cancel()
+        await asyncio.wait((self._task,))
+        await self.client.close()
+        gc.unfreeze()  # each start exempts what it loaded from collection, and here are many
+
+    def check(self) -> None:
+        """Raise what ended it, if it has ended."""
+        if self._task.done():
+            self._task.result()
+            raise AssertionError("the controllers ended by themselves")
+
+    def busy(self, within: float) -> bool:
+        """Whether something is queued, in work, or due within so many seconds."""
+        return any(queue._busy(within) for queue in self._parts.queues)
+
+    def behind(self) -> bool:
+        """Whether a cache lacks something that is known to have been written."""
+        known = self._parts.record.known
+        for informer in self._parts.informers:
+            kind = BY_KIND.get(informer.kind.resource.kind)
+            cached = {obj.name: obj for obj in informer.values()}
+            for (word, name), (uid, version) in known.items():
+                if kind is None or kind.word != word or informer._selectors:
+                    continue
+                obj = cached.get(name)
+                if version < 0 and obj is not None and obj.uid == uid:
+                    return True
+                if version >= 0 and (obj is None or int(obj.metadata.resource_version) < version):
+                    return True
+        return False

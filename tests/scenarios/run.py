@@ -1,0 +1,188 @@
+"""One run: a world is given, the controllers start, people act, a fault strikes, all settles."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from elasticgpu.cluster.access import Access
+from elasticgpu.cluster.client import Client
+from elasticgpu.provisioner import Provisioner
+
+from .faults import Fault, FaultyClient
+from .process import Process
+from .record import Object, Record
+from .scenario import Scenario
+from .world import Snapshot, World, audited, difference, summary
+
+PATIENCE = 60.0
+"""Seconds until a run that has not settled has failed; the machine may be busy."""
+SOON = 0.25
+"""What is due within so many seconds belongs to settling."""
+QUIET = 0.03
+"""Seconds without any sign of life after which the controllers count as settled."""
+POLL = 0.01
+
+_serial = count(1)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where runs take place: the admin's client, the controllers' access, an empty folder."""
+
+    admin: Client
+    access: Access
+    nothing: Path
+    plugins: Callable[[], Mapping[str, Provisioner]]
+
+
+@dataclass
+class Result:
+    """What a run left."""
+
+    record: Record
+    state: Mapping[str, str]
+    objects: Mapping[str, Object]
+    wrong: list[str] = field(default_factory=list)
+
+
+class Run:
+    """One run of one scenario."""
+
+    def __init__(self, site: Site, scenario: Scenario, fault: Fault) -> None:
+        self.site = site
+        self.scenario = scenario
+        self.record = Record(f"r{next(_serial):04d}", fault)
+        self.world = World(site.admin, self.record)
+        self._plugins = site.plugins()
+        self._before = dict(scenario.before)
+        self._process: Process | None = None
+
+    async def go(self) -> Result:
+        """From the given world to the settled one."""
+        await self.world.begin(self.scenario.given)
+        try:
+            await self._start()
+            for step in self.scenario.when:
+                if not step.at_once:
+                    await self._settle()
+                await step.do(self)
+            snapshot = await self._settle(self._wrong)
+            return self._result(snapshot)
+        finally:
+            await self._kill()
+            await self.world.end()
+
+    async def restart(self) -> None:
+        """Throw the process away, and start another one from the API."""
+        await self._kill()
+        await self._start()
+
+    async def _start(self) -> None:
+        client = FaultyClient(self.site.access, self.record, self._interpose)
+        self._process = await Process.start(client, self.record, self._plugins)
+
+    async def _kill(self) -> None:
+        if self._process is not None:
+            await self._process.kill()
+            self._process = None
+
+    async def _interpose(self, write: str) -> None:
+        if step := self._before.pop(write, None):
+            await step.do(self)
+
+    async def _settle(self, wrong: Callable[[Snapshot], Sequence[str]] | None = None) -> Snapshot:
+        """Wait until nothing moves, and until nothing is wrong; what there is then."""
+        said: Sequence[str] = ()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    await self._quiet()
+                    snapshot = await self.world.snapshot() if wrong else {}
+                    said = wrong(snapshot) if wrong else ()
+                    if not said and not self._moving():
+                        return snapshot
+                    assert self._process is not None
+                    if said and not self._process.busy(PATIENCE) and not self._moving():
+                        raise TimeoutError
+        except TimeoutError:
+            raise AssertionError("; ".join(said) or f"still moving: {self.record.writes}") from None
+
+    async def _quiet(self) -> None:
+        since, seen = 0.0, (-1, -1)
+        now = asyncio.get_running_loop().time
+        while True:
+            if self.record.crashed:
+                self.record.crashed = False
+                await self.restart()
+            now_seen = (len(self.record.writes), len(self.record.refused))
+            if self._moving() or now_seen != seen:
+                since, seen = now(), now_seen
+            elif now() - since >= QUIET:
+                return
+            await asyncio.sleep(POLL)
+
+    def _moving(self) -> bool:
+        """Whether something is about to happen. Opens the gate if only that can help."""
+        process = self._process
+        assert process is not None
+        process.check()
+        if process.busy(SOON) or self.record.crashed:
+            process.client.gate.is_open = False
+            return True
+        if process.client.gate.waiting:
+            process.client.gate.open()
+            return True
+        return process.behind()
+
+    def _wrong(self, snapshot: Snapshot) -> Sequence[str]:
+        state = summary(snapshot, self.record)
+        if callable(self.scenario.then):
+            return self.scenario.then(state)
+        return difference(state, self.scenario.then)
+
+    def _result(self, snapshot: Snapshot) -> Result:
+        lasting = {name: self.record.lasting(obj) for name, obj in snapshot.items()}
+        result = Result(self.record, summary(snapshot, self.record), lasting)
+        if self.scenario.audited:
+            result.wrong += audited(snapshot, self.site.nothing)
+        result.wrong += self.record.errors
+        if self.record.fault.at and not self.record.fired:
+            result.wrong.append(f"there was no write {self.record.fault.at}")
+        return result
+
+
+def judge_clean(scenario: Scenario, result: Result) -> list[str]:
+    """What is wrong with a run without faults: it writes and says nothing that is not expected."""
+    record, wrong = result.record, list(result.wrong)
+    writes = [write for write in record.writes if not write.startswith("card ")]
+    expected = [write for chain in scenario.chains for write in chain]
+    inside = all(_in_order(chain, writes) for chain in scenario.chains)
+    if sorted(writes) != sorted(expected) or not inside:
+        wrong.append(f"it wrote {writes}, not {scenario.writes}")
+    if sorted(record.events) != sorted(scenario.events):
+        wrong.append(f"it said {record.events}, not {list(scenario.events)}")
+    if sorted(record.refused) != sorted(scenario.refused):
+        wrong.append(f"it was refused {record.refused}")
+    return wrong
+
+
+def judge_faulty(scenario: Scenario, result: Result, clean: Result) -> list[str]:
+    """What is wrong with a run with a fault: it ends where the one without ended."""
+    wrong = list(result.wrong)
+    if not callable(scenario.then):
+        wrong += difference(result.objects, clean.objects)
+    unexpected = set(result.record.events) - {*clean.record.events, *scenario.also_says, "repeated"}
+    wrong += [f"it said {event}" for event in sorted(unexpected)]
+    return wrong
+
+
+def _in_order(chain: Sequence[str], writes: Sequence[str]) -> bool:
+    left = iter(writes)
+    return all(any(write == one for one in left) for write in chain) and not (
+        Counter(chain) - Counter(writes)
+    )

@@ -1,0 +1,106 @@
+"""What a scenario is: rows of data, and the few verbs in which people change the world."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .run import Run
+
+Object = dict[str, Any]
+State = Mapping[str, str]
+"""What people see: `claim train` → `Bound d1 completed by-controller`, `device d1` → …"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a person or another component does, once the controllers have settled.
+
+    `at_once`: without waiting for that.
+    """
+
+    do: Callable[[Run], Awaitable[None]]
+    at_once: bool = False
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario, or one case of it.
+
+    `then` is the whole state of claims and devices, or a function that says what is wrong with it.
+    `writes` are those of the run without faults, in order; of several sequences each is in order,
+    and how they mix is open. Events are those of that run; other runs may also say what is in
+    `also_says`. `before` interposes a step just before that write leaves.
+    """
+
+    number: int
+    given: Sequence[Object]
+    then: State | Callable[[State], Sequence[str]]
+    writes: Sequence[str] | Sequence[Sequence[str]] = ()
+    events: Sequence[str] = ()
+    when: Sequence[Step] = ()
+    case: str = ""
+    before: Mapping[str, Step] = field(default_factory=dict)
+    also_says: Sequence[str] = ()
+    refused: Sequence[str] = ()
+    audited: bool = True
+
+    @property
+    def title(self) -> str:
+        """Number and case."""
+        return f"{self.number:02d}{' ' if self.case else ''}{self.case}"
+
+    @property
+    def chains(self) -> Sequence[Sequence[str]]:
+        """The expected writes as sequences that may mix."""
+        if self.writes and not isinstance(self.writes[0], str):
+            return [list(chain) for chain in self.writes]
+        return [[str(write) for write in self.writes]]
+
+
+def bind(device: str, claim: str = "train") -> list[str]:
+    """The four writes."""
+    first = [f"device {device}", f"device {device} status"]
+    return [*first, f"claim {claim}", f"claim {claim} status"]
+
+
+def says(kind: str, reason: str, about: str, *, first: Sequence[str] = ()) -> list[str]:
+    """The status of an object and the event that says the same."""
+    return [*first, f"{about} status", f"event {kind} {reason} {about}"]
+
+
+def create(obj: Object) -> Step:
+    """Somebody creates this object."""
+    return Step(lambda run: run.world.create(obj))
+
+
+def edit(about: str, change: Object) -> Step:
+    """Somebody edits `claim train`, `device d1`, …: a merge patch."""
+    return Step(lambda run: run.world.edit(about, change))
+
+
+def delete(about: str) -> Step:
+    """Somebody deletes it; finalizers may keep it."""
+    return Step(lambda run: run.world.delete(about))
+
+
+def force_delete(about: str) -> Step:
+    """Somebody takes its finalizers away and deletes it."""
+    return Step(lambda run: run.world.remove(about))
+
+
+def restart() -> Step:
+    """The controllers' process is killed and started again."""
+    return Step(lambda run: run.restart())
+
+
+def at_once(*steps: Step) -> Step:
+    """All of these, without waiting for the controllers to settle before or between them."""
+
+    async def do(run: Run) -> None:
+        for step in steps:
+            await step.do(run)
+
+    return Step(do, at_once=True)
