@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
-SOURCES = elasticgpu provisioners tests
+SOURCES = elasticgpu provisioners tests benchmarks
 
 .PHONY: help test test-fast scenarios lint format demo demo-cluster crds protos constraints lines clean
 

@@ -27,7 +27,8 @@ from elasticgpu.api.names import BOUND_BY_CONTROLLER, DEVICE_PROTECTION, PROVISI
 from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry
-from elasticgpu.rules.ledger import CardView, NodeView, Slice
+from elasticgpu.rules.fleet import CardView, NodeView
+from elasticgpu.rules.ledger import Slice
 
 __all__ = [
     "CardSlice",

@@ -5,12 +5,14 @@ A view is read at one moment; only a pod's may wait in between, for a look at th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import Pod, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Key
+from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import NotFound
 from elasticgpu.provisioner import device_name
 from elasticgpu.rules.binding import ClaimView
@@ -18,7 +20,6 @@ from elasticgpu.rules.entries import Entry, entries, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import EntryView, PodView
 from elasticgpu.rules.holders import HoldersView, holds
-from elasticgpu.rules.ledger import NodeView
 from elasticgpu.rules.reclaiming import DeviceView
 
 from .world import World
@@ -36,20 +37,13 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         classes=tuple(sorted(c.name for c in world.classes.values())),
         named=world.device_of(claim),
         reserved=_reserved(world, claim),
-        available=tuple(_available(world, claim, name or "")),
-        released=_released(world, claim),
+        available=partial(_available, world, claim, name or ""),
+        released=partial(_released, world),
         placer=plugin,
         provisioners=tuple(sorted(world.plugins)),
         creating=world.assumed.get(device_name(claim.uid)),
-        nodes=_nodes(world, claim),
+        nodes=world.ledger,
     )
-
-
-def _nodes(world: World, claim: ElasticGPUClaim) -> tuple[NodeView, ...]:
-    """All nodes with their free room; none for a claim that needs no place any more."""
-    if claim.spec.elastic_gpu_name:
-        return ()
-    return tuple(world.ledger.node(node) for node in world.ledger.nodes())
 
 
 def _reserved(world: World, claim: ElasticGPUClaim) -> tuple[ElasticGPU, ...]:
@@ -61,16 +55,16 @@ def _reserved(world: World, claim: ElasticGPUClaim) -> tuple[ElasticGPU, ...]:
     return tuple(sorted(devices, key=lambda device: device.name))
 
 
-def _available(world: World, claim: ElasticGPUClaim, class_name: str) -> Iterable[Candidate]:
-    for device in world.devices.by_index("free", class_name):
+def _available(
+    world: World, claim: ElasticGPUClaim, class_name: str, want: Demand
+) -> Iterator[Candidate]:
+    for device in world.stock.best_first(class_name, want):
         if _untaken(world, device, claim):
             yield _candidate(world, device)
 
 
-def _released(world: World, claim: ElasticGPUClaim) -> tuple[Candidate, ...]:
-    if claim.spec.elastic_gpu_name:
-        return ()
-    return tuple(_candidate(world, device) for device in world.devices.by_index("released", True))
+def _released(world: World) -> Iterator[Candidate]:
+    return (_candidate(world, device) for device in world.devices.by_index("released", True))
 
 
 def _candidate(world: World, device: ElasticGPU) -> Candidate:

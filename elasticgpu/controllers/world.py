@@ -26,6 +26,7 @@ from elasticgpu.provisioner import Provisioner
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.ledger import holds as holds_room
+from elasticgpu.rules.stock import Stock
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class World:
         self.client = client
         self.plugins = plugins
         self.ledger = Ledger()
+        self.stock = Stock()
         self.assumed: dict[str, ElasticGPU] = {}
         """Devices whose create is under way or was never answered, by name: they hold room."""
         self.taken: dict[str, str] = {}
@@ -55,9 +57,7 @@ class World:
         """ResourceClaimTemplates that have a name of ours and are somebody else's."""
         self.gpus = Informer(client, GPU)
         self.devices = Informer(
-            client,
-            ElasticGPU,
-            indexes={"claim": _claim_key, "free": _free_class, "released": _is_released},
+            client, ElasticGPU, indexes={"claim": _claim_key, "released": _is_released}
         )
         self.claims = Informer(client, ElasticGPUClaim, indexes={"device": _device_name})
         self.classes = Informer(client, ElasticGPUClass)
@@ -123,8 +123,11 @@ class World:
         if change.new is not None:
             self.assumed.pop(change.new.name, None)
             self.ledger.set_device(change.new)
-        elif change.old is not None and change.old.name not in self.assumed:
-            self.ledger.drop_device(change.old.name)
+            self.stock.put(change.new)
+        elif change.old is not None:
+            self.stock.drop(change.old.name)
+            if change.old.name not in self.assumed:
+                self.ledger.drop_device(change.old.name)
         held, holds_now = (device is not None and holds_room(device) for device in pair(change))
         if held and not holds_now:
             self._tell_freed()
@@ -187,11 +190,6 @@ def pair(change: Change[ElasticGPU]) -> tuple[ElasticGPU | None, ElasticGPU | No
 def _claim_key(device: ElasticGPU) -> list[Key]:
     ref = device.spec.claim_ref
     return [ref.key] if ref else []
-
-
-def _free_class(device: ElasticGPU) -> list[str]:
-    free = device.spec.claim_ref is None and device.status.phase == "Available"
-    return [device.spec.elastic_gpu_class_name] if free else []
 
 
 def _is_released(device: ElasticGPU) -> list[bool]:

@@ -6,7 +6,8 @@ was the last before a crash, the next decision is the same `Bind` and goes on fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from elasticgpu.api.claim import ElasticGPUClaim
@@ -18,10 +19,15 @@ from elasticgpu.api.vocabulary import Demand, demand
 from elasticgpu.errors import Refused
 
 from . import placement, recycling
-from .fitting import Candidate, leftover, too_small, unsuitable
-from .ledger import NodeView, Slice
+from .fitting import Candidate, too_small, unsuitable
+from .fleet import Fleet, Ranking
+from .ledger import Slice
 from .placement import Nowhere, Placed, Placer, Wish
 from .transaction import BOUND, WITHDRAWN, given_up
+
+
+def _nothing(want: Demand) -> Iterable[Candidate]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +36,9 @@ class ClaimView:
 
     `class_name` is the class in effect: the one it names, else the default; None if there is
     neither. `named` is the device it points at, `reserved` those that point at it, `available`
-    the free ones of its class, `released` those of any class whose claim is gone, `creating` one
-    whose create was sent and not answered.
+    tells the free ones of its class, the best fit of a demand first, `released` those of any class
+    whose claim is gone; `creating` is one whose create was sent and not answered. Devices and nodes
+    are looked up only as far as the decision goes.
     """
 
     claim: ElasticGPUClaim
@@ -40,11 +47,11 @@ class ClaimView:
     classes: tuple[str, ...] = ()
     named: ElasticGPU | None = None
     reserved: tuple[ElasticGPU, ...] = ()
-    available: tuple[Candidate, ...] = ()
-    released: tuple[Candidate, ...] = ()
+    available: Callable[[Demand], Iterable[Candidate]] = _nothing
+    released: Callable[[], Iterable[Candidate]] = tuple
     placer: Placer | None = None
     provisioners: tuple[str, ...] = ()
-    nodes: tuple[NodeView, ...] = ()
+    nodes: Fleet = field(default_factory=Ranking)
     creating: ElasticGPU | None = None
 
 
@@ -217,9 +224,9 @@ def _free(view: ClaimView, want: Demand) -> Decision:
             "use a class with Immediate",
         )
     own_class = view.class_name or ""
-    fits = [c for c in view.available if unsuitable(view.claim, own_class, want, c) is None]
-    if fits:
-        return Bind(min(fits, key=lambda c: leftover(want, c.device)).device)
+    for candidate in view.available(want):
+        if unsuitable(view.claim, own_class, want, candidate) is None:
+            return Bind(candidate.device)
     return _provision(view, want)
 
 
@@ -294,7 +301,7 @@ def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:
     """What giving back Released devices would do for the claim; None if nothing."""
     asked = wish(view, want)
     return recycling.offer(
-        view.claim, view.class_name or "", asked, view.released, view.placer, view.nodes
+        view.claim, view.class_name or "", asked, view.released(), view.placer, view.nodes
     )
 
 

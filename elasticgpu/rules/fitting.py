@@ -15,7 +15,7 @@ from elasticgpu.api.quantity import to_int
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 
 from . import placement
-from .ledger import WHOLE
+from .fleet import WHOLE
 
 
 @dataclass(frozen=True, slots=True)

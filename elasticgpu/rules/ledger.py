@@ -6,7 +6,7 @@ incrementally, one card or device at a time, so asking never costs more than the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
@@ -14,45 +14,13 @@ from elasticgpu.api.gpu import GPU
 from elasticgpu.api.names import PROVISIONED_BY
 from elasticgpu.api.quantity import format_bytes
 
-WHOLE = 100
-"""Percent of a card's compute."""
+from .fleet import NO_ROOM, WHOLE, CardView, NodeView, Ranking, Room
 
 UNREADABLE = 1 << 62
 """Bytes that no card has."""
 
 OVERCOMMITTED = "Overcommitted"
 """Reason of a Failed device that never got room and so holds none."""
-
-
-@dataclass(frozen=True, slots=True)
-class CardView:
-    """One card with what is free of it: `core` in percent, `memory` in bytes.
-
-    `mode` is the provisioner that has the card now, empty while nothing holds any of it.
-    """
-
-    gpu: GPU
-    core_free: int
-    memory_free: int
-    mode: str = ""
-
-    @property
-    def name(self) -> str:
-        """Name of the GPU object."""
-        return self.gpu.name
-
-    @property
-    def untouched(self) -> bool:
-        """Nothing holds any of it."""
-        return self.mode == ""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeView:
-    """A node's cards, best candidate first."""
-
-    name: str
-    cards: tuple[CardView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +67,19 @@ def _bytes(part: CardSlice) -> int:
 
 
 class Ledger:
-    """The running sum over all cards of the cluster, by node and by card."""
+    """The running sum over all cards of the cluster, by node and by card; a `Fleet` of its nodes.
+
+    What was asked once is kept until something of that node changes.
+    """
 
     def __init__(self, cards: Iterable[GPU] = (), devices: Iterable[ElasticGPU] = ()) -> None:
         self._cards: dict[str, GPU] = {}
         self._by_node: dict[str, dict[str, None]] = {}
         self._held: dict[str, dict[str, Held]] = {}
         self._cards_of: dict[str, tuple[str, ...]] = {}
+        self._views: dict[str, CardView] = {}
+        self._ranking = Ranking()
+        self._changed: set[str] = set()
         for card in cards:
             self.set_card(card)
         for device in devices:
@@ -116,9 +90,11 @@ class Ledger:
         self.drop_card(card.name)
         self._cards[card.name] = card
         self._by_node.setdefault(card.spec.node_name, {})[card.name] = None
+        self._touch(card.name)
 
     def drop_card(self, name: str) -> None:
         """The card's object is gone; what its devices hold stays known."""
+        self._touch(name)
         old = self._cards.pop(name, None)
         if old is not None:
             cards = self._by_node[old.spec.node_name]
@@ -140,6 +116,7 @@ class Ledger:
                 sum(part.core for part in here),
                 sum(_bytes(part) for part in here),
             )
+            self._touch(gpu)
         self._cards_of[device.name] = tuple(dict.fromkeys(part.gpu for part in parts))
 
     def drop_device(self, name: str) -> None:
@@ -149,6 +126,13 @@ class Ledger:
             held.pop(name, None)
             if not held:
                 del self._held[card]
+            self._touch(card)
+
+    def _touch(self, card: str) -> None:
+        """What was kept about this card and its node is no longer so."""
+        self._views.pop(card, None)
+        if card in self._cards:
+            self._changed.add(self._cards[card].spec.node_name)
 
     def knows(self, device: str) -> bool:
         """Whether the device of this name is counted."""
@@ -163,7 +147,14 @@ class Ledger:
         gpu = self._cards.get(name)
         if gpu is None:
             return None
-        rows = [row for row in self._held.get(name, {}).values() if row.device != without]
+        if without in self._held.get(name, {}):
+            return self._sum(gpu, without)
+        if name not in self._views:
+            self._views[name] = self._sum(gpu, "")
+        return self._views[name]
+
+    def _sum(self, gpu: GPU, without: str) -> CardView:
+        rows = [row for row in self._held.get(gpu.name, {}).values() if row.device != without]
         return CardView(
             gpu=gpu,
             core_free=WHOLE - sum(row.core for row in rows),
@@ -177,10 +168,23 @@ class Ledger:
 
     def node(self, name: str) -> NodeView:
         """The node's cards in the order of their index."""
-        views = (self.card(card) for card in self._by_node.get(name, ()))
-        cards = [view for view in views if view is not None]
-        cards.sort(key=lambda view: (view.gpu.status.index, view.name))
-        return NodeView(name, tuple(cards))
+        self._refresh()
+        return self._ranking.node(name) or NodeView(name, ())
+
+    def in_order(self, order: str, room: Room = NO_ROOM) -> Iterator[NodeView]:
+        """See `Fleet`."""
+        self._refresh()
+        return self._ranking.in_order(order, room)
+
+    def _refresh(self) -> None:
+        for name in self._changed:
+            self._ranking.drop(name)
+            if name in self._by_node:
+                views = (self.card(card) for card in self._by_node[name])
+                cards = [view for view in views if view is not None]
+                cards.sort(key=lambda view: (view.gpu.status.index, view.name))
+                self._ranking.put(NodeView(name, tuple(cards)))
+        self._changed.clear()
 
     def lacks(self, device: ElasticGPU) -> str | None:
         """Why a device made by an admin has no room, in words; None if it has."""

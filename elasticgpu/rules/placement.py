@@ -5,8 +5,9 @@ Binder, WaitForFirstConsumer placement and the extender ask the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol
 
 from elasticgpu.api.claim import GPUSelector
@@ -17,7 +18,8 @@ from elasticgpu.api.quantity import to_int
 from elasticgpu.api.vocabulary import Demand, describe
 from elasticgpu.errors import ElasticGPUError, Refused
 
-from .ledger import WHOLE, CardView, NodeView, Slice, shortage
+from .fleet import WHOLE, CardView, Fleet, NodeView, Room, share
+from .ledger import Slice, shortage
 
 SHOWN = 8
 """How many cards a refusal names one by one."""
@@ -66,17 +68,29 @@ class Nowhere:
         return "; ".join(part for part in (self.message, hint, self.looks) if part)
 
 
-def place(wish: Wish, placer: Placer, nodes: Iterable[NodeView]) -> Placed | Nowhere:
+def place(wish: Wish, placer: Placer, fleet: Fleet) -> Placed | Nowhere:
     """The best place for a wish; deterministic, ties go by name."""
-    nodes = sorted(nodes, key=lambda node: (_free(node.cards, wish.order.node), node.name))
-    for node in nodes:
+    for node in _worth_asking(wish, fleet):
         shown = candidates(wish, placer.name, node)
         found = _ask(placer, wish.want, shown)
         if found is not None and (lie := _untrue(found, shown)):
             return Nowhere(f"provisioner {placer.name} chose what is not free: {lie}")
         if found is not None:
             return Placed(node.name, found)
-    return explain(wish, placer.name, nodes)
+    return explain(wish, placer.name, fleet.in_order(wish.order.node))
+
+
+def _worth_asking(wish: Wish, fleet: Fleet) -> Iterator[NodeView]:
+    """The nodes that may have room, best first; then one that has none, for the provisioner is
+    always asked: a demand that it never serves is refused in its own words."""
+    yield from fleet.in_order(wish.order.node, _room(wish.want))
+    yield from islice(fleet.in_order(wish.order.node), 1)
+
+
+def _room(want: Demand) -> Room:
+    """What some card of a node must have free for this demand to have a place there."""
+    core = WHOLE if want.gpus else want.core // want.count
+    return core, want.memory // want.count
 
 
 def _ask(placer: Placer, want: Demand, node: NodeView) -> Slice | None:
@@ -105,7 +119,8 @@ def _untrue(found: Slice, shown: NodeView) -> str | None:
 def candidates(wish: Wish, mode: str, node: NodeView) -> NodeView:
     """The node with only the cards that may serve this wish, best first."""
     fit = [card for card in node.cards if unfit(wish.selector, mode, card) is None]
-    fit.sort(key=lambda card: (_free((card,), wish.order.card), card.gpu.status.index))
+    sign = -1 if wish.order.card == "spread" else 1
+    fit.sort(key=lambda card: (sign * share((card,)), card.gpu.status.index))
     return NodeView(node.name, tuple(fit))
 
 
@@ -154,13 +169,14 @@ def mismatch(selector: GPUSelector, gpu: GPU) -> str | None:
 
 def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> Nowhere:
     """Which cards were looked at and what each lacks, bounded."""
-    looks = [f"{card.name} ({lack(wish, mode, card)})" for node in nodes for card in node.cards]
-    if not looks:
-        return Nowhere(f"no card can give {describe(wish.want)}: the cluster has no GPU objects")
-    rest = f"; and {len(looks) - SHOWN} more cards" if len(looks) > SHOWN else ""
-    said = "; ".join(look[:LONGEST] for look in looks[:SHOWN])
     none = f"no card can give {describe(wish.want)}"
-    return Nowhere(none, f"looked at {len(looks)}: {said}{rest}")
+    cards = [card for node in nodes for card in node.cards]
+    if not cards:
+        return Nowhere(f"{none}: the cluster has no GPU objects")
+    looks = (f"{card.name} ({lack(wish, mode, card)})" for card in cards[:SHOWN])
+    said = "; ".join(look[:LONGEST] for look in looks)
+    rest = f"; and {len(cards) - SHOWN} more cards" if len(cards) > SHOWN else ""
+    return Nowhere(none, f"looked at {len(cards)}: {said}{rest}")
 
 
 def lack(wish: Wish, mode: str, card: CardView) -> str:
@@ -172,10 +188,3 @@ def lack(wish: Wish, mode: str, card: CardView) -> str:
     core = WHOLE if want.gpus else want.core
     missing = shortage(core // want.count, memory // want.count, card)
     return missing or "does not fit with its neighbours"
-
-
-def _free(cards: Sequence[CardView], order: str) -> float:
-    """Sort key, the share that is free: binpack wants the fullest first, spread the emptiest."""
-    shares = (c.core_free / WHOLE + c.memory_free / max(c.gpu.memory, 1) for c in cards)
-    free = sum(shares) / max(len(cards), 1)
-    return -free if order == "spread" else free

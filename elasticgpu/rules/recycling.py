@@ -19,7 +19,8 @@ from elasticgpu.errors import ElasticGPUError
 
 from . import placement
 from .fitting import Candidate, leftover, size, unsuitable
-from .ledger import WHOLE, CardView, Held, Ledger, NodeView, Slice, shortage
+from .fleet import WHOLE, CardView, Fleet, NodeView, Ranking
+from .ledger import Held, Ledger, Slice, shortage
 from .placement import Placed, Placer, Wish
 from .transaction import given_up
 
@@ -149,7 +150,7 @@ def offer(
     wish: Wish,
     released: Iterable[Candidate],
     placer: Placer | None = None,
-    nodes: Sequence[NodeView] = (),
+    fleet: Fleet | None = None,
 ) -> Offer | None:
     """What giving back Released devices would do for a claim that nothing serves.
 
@@ -161,8 +162,11 @@ def offer(
         best = min(fits, key=lambda device: leftover(wish.want, device))
         core, memory = (sum(amounts) for amounts in zip(*map(size, fits), strict=True))
         return Offer(len(fits), core, memory, (best.name,))
-    rows = _rows((c.device for c in idle), wish, placer, nodes) if placer else {}
-    if placer is None or not rows:
+    if placer is None or fleet is None or not idle:
+        return None
+    nodes = list(fleet.in_order(wish.order.node))
+    rows = _rows((c.device for c in idle), wish, placer, nodes)
+    if not rows:
         return None
     held = [row for here in rows.values() for row in here]
     core, memory = sum(row.core for row in held), sum(row.memory for row in held)
@@ -207,7 +211,7 @@ def _room(
 def _placed(wish: Wish, placer: Placer, node: NodeView) -> Slice | None:
     """The place on this node; None also if the provisioner will not hear of it."""
     with suppress(ElasticGPUError):
-        found = placement.place(wish, placer, (node,))
+        found = placement.place(wish, placer, Ranking((node,)))
         return found.place if isinstance(found, Placed) else None
     return None
 

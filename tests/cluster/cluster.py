@@ -30,6 +30,12 @@ from tests.cluster.site import NODE, Site
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 NODE_COMPONENTS = ("containerd", "kubelet")
+_STARTERS: Mapping[str, Callable[[Site, Path], Process]] = {
+    "etcd": controlplane.etcd,
+    "kube-apiserver": controlplane.api_server,
+    "kube-controller-manager": controlplane.controller_manager,
+    "kube-scheduler": controlplane.scheduler,
+}
 _serial = count(1)
 
 
@@ -41,6 +47,7 @@ class Cluster(Access):
         *,
         node: bool = True,
         simulated: Sequence[str] = ("node-1", "node-2"),
+        components: Sequence[str] = CONTROL_PLANE,
         feature_gates: Mapping[str, bool] | None = None,
         api_server_args: Sequence[str] = (),
         patience: float = 600,
@@ -51,6 +58,7 @@ class Cluster(Access):
         self.processes: dict[str, Process] = {}
         self.seconds: dict[str, float] = {}  # from start to healthy, and to all nodes Ready
         self._simulated = tuple(simulated)
+        self._components = tuple(components)
         self._options = (dict(feature_gates or {}), tuple(api_server_args))
         self._patience = patience  # seconds to wait for another cluster with a node to end
         self._say = say or _print
@@ -146,7 +154,7 @@ class Cluster(Access):
 
     def _needed(self) -> tuple[str, ...]:
         shims = ("containerd-shim-runc-v2", "ctr") if self.with_node else ()
-        return (*CONTROL_PLANE, "kubectl", *(NODE_COMPONENTS if self.with_node else ()), *shims)
+        return (*self._components, "kubectl", *(NODE_COMPONENTS if self.with_node else ()), *shims)
 
     def _make_site(self) -> None:
         if self.with_node:
@@ -166,12 +174,10 @@ class Cluster(Access):
 
     def _bring_up(self, pool: ThreadPoolExecutor) -> None:
         started = pool.submit(self._start_runtime) if self.with_node else _done()
-        self._launch(controlplane.etcd(self.site, binaries.find("etcd")))
-        self._launch(controlplane.api_server(self.site, binaries.find("kube-apiserver")))
-        self._reach("kube-apiserver")
-        manager = binaries.find("kube-controller-manager")
-        self._launch(controlplane.controller_manager(self.site, manager))
-        self._launch(controlplane.scheduler(self.site, binaries.find("kube-scheduler")))
+        for name in self._components:
+            self._launch(_STARTERS[name](self.site, binaries.find(name)))
+            if name == "kube-apiserver":
+                self._reach(name)
         started.result(timeout=120)
         if self.with_node:
             self._launch(node.kubelet(self.site, binaries.find("kubelet")))
@@ -199,8 +205,9 @@ class Cluster(Access):
     def _wait_nodes(self) -> None:
         names = [*([NODE] if self.with_node else []), *self._simulated]
         wait_for(lambda: self._steadily_ready(names), 60, f"{', '.join(names)} Ready")
-        account = "/api/v1/namespaces/default/serviceaccounts/default"
-        wait_for(lambda: self.api.exists(account), 60, "the default ServiceAccount")
+        if "kube-controller-manager" in self._components:
+            account = "/api/v1/namespaces/default/serviceaccounts/default"
+            wait_for(lambda: self.api.exists(account), 60, "the default ServiceAccount")
         self.seconds["ready"] = time.monotonic() - self._began
         self._progress(f"{', '.join(names) or 'control plane'} Ready")
 

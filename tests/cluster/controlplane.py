@@ -76,8 +76,8 @@ def api_server(site: Site, binary: Path) -> Process:
     return _process(site, "kube-apiserver", binary, flags, *site.api_server_args)
 
 
-def controller_manager(site: Site, binary: Path) -> Process:
-    """The controllers, each under its own ServiceAccount."""
+def controller_manager(site: Site, binary: Path, *more: str) -> Process:
+    """The controllers, each under its own ServiceAccount; `more` flags have the last word."""
     pki = site.root / "pki"
     flags = _serving(site, "kube-controller-manager") | {
         "use-service-account-credentials": "true",
@@ -90,7 +90,7 @@ def controller_manager(site: Site, binary: Path) -> Process:
         "kube-api-qps": "200",
         "kube-api-burst": "400",
     }
-    return _process(site, "kube-controller-manager", binary, flags)
+    return _process(site, "kube-controller-manager", binary, flags, *more)
 
 
 def scheduler(site: Site, binary: Path, config: Mapping[str, Any] | None = None) -> Process:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from elasticgpu.api.claim import ClaimSpec, ElasticGPUClaim, ResourceRequests
 from elasticgpu.api.core import (
@@ -29,8 +31,9 @@ from elasticgpu.api.meta import ObjectMeta, ObjectReference
 from elasticgpu.api.names import BIND_COMPLETED
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 from elasticgpu.rules.binding import ClaimView
-from elasticgpu.rules.fitting import Candidate
-from elasticgpu.rules.ledger import CardView, NodeView, Slice
+from elasticgpu.rules.fitting import Candidate, leftover
+from elasticgpu.rules.fleet import CardView, NodeView, Ranking
+from elasticgpu.rules.ledger import Slice
 
 GI = 1 << 30
 NOW = "2026-01-01T00:00:00Z"
@@ -146,13 +149,31 @@ def seen(of: ElasticGPUClaim, *devices: ElasticGPU, **more: object) -> ClaimView
         for d in devices
         if d.spec.claim_ref and d.spec.claim_ref.key == of.key and d.claim_uid in ("", of.uid)
     ]
-    facts: dict[str, object] = {
+    facts: dict[str, Any] = {
         "class_name": "gold",
         "named": by_name.get(of.spec.elastic_gpu_name),
         "reserved": tuple(reserved),
         "available": tuple(Candidate(d, (card(),)) for d in devices if not d.spec.claim_ref),
+        "released": (),
+        "nodes": (),
     }
-    return ClaimView(of, **{**facts, **more})  # type: ignore[arg-type] # a row says which facts
+    facts |= more
+    facts["available"] = partial(_best_first, facts["available"])
+    facts["released"] = partial(tuple, facts["released"])
+    facts["nodes"] = Ranking(facts["nodes"])
+    return ClaimView(of, **facts)
+
+
+def _best_first(candidates: Sequence[Candidate], want: Demand) -> list[Candidate]:
+    """All of them, whether they fit or not: the rule has to judge. Unreadable ones come first."""
+
+    def fit(candidate: Candidate) -> tuple[float, int, int, str]:
+        try:
+            return leftover(want, candidate.device)
+        except ValueError:
+            return (-1.0, 0, 0, candidate.device.name)
+
+    return sorted(candidates, key=fit)
 
 
 def pod(

@@ -37,7 +37,8 @@ from elasticgpu.rules.binding import (
     Wait,
 )
 from elasticgpu.rules.fitting import Candidate
-from elasticgpu.rules.ledger import OVERCOMMITTED, NodeView, Slice
+from elasticgpu.rules.fleet import NodeView
+from elasticgpu.rules.ledger import OVERCOMMITTED, Slice
 from elasticgpu.rules.transaction import NODE_LOST, WITHDRAWN
 
 from .build import GI, LATER, NOW, Share, card, claim, device, free, gpu_class, part, ref, seen

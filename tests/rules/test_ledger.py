@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from elasticgpu.api.elasticgpu import CardSlice, DevicePhase, ElasticGPU
 from elasticgpu.api.gpu import GPU, GPUSpec
 from elasticgpu.api.names import PROVISIONED_BY
+from elasticgpu.rules.fleet import WHOLE, CardView, NodeView
 from elasticgpu.rules.ledger import (
     OVERCOMMITTED,
-    WHOLE,
-    CardView,
     Held,
     Ledger,
-    NodeView,
     holds,
     part_lacks,
     shortage,

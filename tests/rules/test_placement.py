@@ -15,7 +15,8 @@ from elasticgpu.api.gpuclass import Placement
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import Refused
 from elasticgpu.rules import placement
-from elasticgpu.rules.ledger import CardView, NodeView, Slice
+from elasticgpu.rules.fleet import CardView, NodeView, Ranking
+from elasticgpu.rules.ledger import Slice
 from elasticgpu.rules.placement import SHOWN, Nowhere, Placed, Wish
 
 from .build import DRIVER, GI, Share, card, free, part
@@ -51,7 +52,7 @@ def test_never_a_card_without_room(
     nodes: tuple[NodeView, ...], want: Demand, order: Placement
 ) -> None:
     """A place is on one node, on cards that may serve and have what is taken of them."""
-    found = placement.place(Wish(want, order=order), Share(), nodes)
+    found = placement.place(Wish(want, order=order), Share(), Ranking(nodes))
     views = {(node.name, view.name): view for node in nodes for view in node.cards}
     roomy = [
         view
@@ -76,7 +77,8 @@ def test_the_same_place_for_the_same_cards(
     shuffled = list(nodes)
     random.shuffle(shuffled)  # type: ignore[attr-defined] # hypothesis gives a random.Random
     wish = Wish(want, order=order)
-    assert placement.place(wish, Share(), shuffled) == placement.place(wish, Share(), nodes)
+    told = placement.place(wish, Share(), Ranking(nodes))
+    assert placement.place(wish, Share(), Ranking(shuffled)) == told
 
 
 class Liar:
@@ -104,7 +106,7 @@ def test_a_wrong_answer_sells_nothing(liar: Liar) -> None:
     """A provisioner that gives what is not free is not believed: the card is not oversold."""
     nodes = (NodeView("node-a", (free(card(), core=50, memory=40 * GI),)),)
     with suppress(Refused):
-        assert not isinstance(placement.place(Wish(WANT), liar, nodes), Placed)
+        assert not isinstance(placement.place(Wish(WANT), liar, Ranking(nodes)), Placed)
 
 
 def node(name: str, *shares: int) -> NodeView:
@@ -138,7 +140,7 @@ PLACES: list[tuple[str, Order, Order, list[NodeView], str]] = [
 def test_order(by_node: Order, by_card: Order, nodes: list[NodeView], want: str) -> None:
     """Binpack takes the fullest that fits, spread the emptiest; ties go by index and name."""
     wish = Wish(WANT, order=Placement(node=by_node, card=by_card))
-    found = placement.place(wish, Share(), nodes)
+    found = placement.place(wish, Share(), Ranking(nodes))
     assert isinstance(found, Placed)
     assert [piece.gpu for piece in found.place.devices] == [want]
 
@@ -146,7 +148,7 @@ def test_order(by_node: Order, by_card: Order, nodes: list[NodeView], want: str)
 def test_a_card_without_memory_is_no_division_by_zero() -> None:
     """A card whose agent has not said its memory yet is looked at like any other."""
     nodes = [NodeView("a", (free(card(memory=0)),)), NodeView("b", ())]
-    assert placement.place(Wish(Demand(core=10)), Share(), nodes) == Placed(
+    assert placement.place(Wish(Demand(core=10)), Share(), Ranking(nodes)) == Placed(
         "a", Slice((part("card-0", 10),))
     )
 

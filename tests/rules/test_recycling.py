@@ -13,7 +13,8 @@ from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import Refused
 from elasticgpu.rules import placement, recycling
 from elasticgpu.rules.fitting import Candidate
-from elasticgpu.rules.ledger import OVERCOMMITTED, Ledger, NodeView, Slice
+from elasticgpu.rules.fleet import NodeView
+from elasticgpu.rules.ledger import OVERCOMMITTED, Ledger, Slice
 from elasticgpu.rules.placement import Placed, Wish
 from elasticgpu.rules.recycling import NAMED, Decline, Free, Offer, Remove
 from elasticgpu.rules.transaction import WITHDRAWN
@@ -135,11 +136,10 @@ class Moody(Share):
         return super().place(want, node)
 
 
-def world(*devices: ElasticGPU, memory: str = "100Gi") -> tuple[NodeView, ...]:
+def world(*devices: ElasticGPU, memory: str = "100Gi") -> Ledger:
     """Two nodes of two cards with these devices on them."""
     cards = [card(f"card-{n}", f"node-{n // 2}", memory=memory, index=n) for n in range(4)]
-    ledger = Ledger(cards, devices)
-    return tuple(ledger.node(name) for name in ledger.nodes())
+    return Ledger(cards, devices)
 
 
 def offer(want: ElasticGPUClaim, *devices: ElasticGPU, placer: Share | None = None) -> Offer | None:
