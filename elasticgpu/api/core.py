@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from .meta import KubeObject, Model, Resource
+from pydantic import BeforeValidator
+
+from .meta import KubeObject, Model, Resource, or_empty
 
 
 class ContainerClaim(Model):
@@ -15,16 +17,60 @@ class ContainerClaim(Model):
 
 
 class ContainerResources(Model):
-    """`resources` of a container."""
+    """`resources` of a container, or of a pod as a whole; the server fills in `requests`."""
 
     claims: list[ContainerClaim] = []
+    requests: dict[str, int | str] = {}
 
 
 class Container(Model):
-    """One container, init container or sidecar."""
+    """One container or init container; an init container that restarts always is a sidecar."""
 
     name: str
     resources: ContainerResources = ContainerResources()
+    restart_policy: str | None = None
+
+
+class NodeRequirement(Model):
+    """One expression about a node's labels or fields."""
+
+    key: str
+    operator: str
+    values: list[str] = []
+
+
+class NodeSelectorTerm(Model):
+    """Expressions that hold together; a term without any holds for no node."""
+
+    match_expressions: list[NodeRequirement] = []
+    match_fields: list[NodeRequirement] = []
+
+
+class NodeSelector(Model):
+    """Terms of which one has to hold."""
+
+    node_selector_terms: list[NodeSelectorTerm] = []
+
+
+class NodeAffinity(Model):
+    """On which nodes the pod may run. What it only prefers is the scheduler's business."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+
+
+class Affinity(Model):
+    """A pod's affinity, as far as nodes alone decide it."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class Toleration(Model):
+    """Taints that do not keep the pod away; an empty key or effect means any."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
 
 
 class PodResourceClaim(Model):
@@ -47,15 +93,33 @@ class PodSpec(Model):
 
     node_name: str = ""
     scheduler_name: str = ""
+    scheduling_gates: list[dict[str, Any]] = []
     containers: list[Container] = []
     init_containers: list[Container] = []
+    resources: ContainerResources = ContainerResources()
+    overhead: dict[str, int | str] = {}
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] = []
     resource_claims: list[PodResourceClaim] = []
+
+
+class PodCondition(Model):
+    """One observed fact about a pod, such as PodScheduled."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: Annotated[str, BeforeValidator(or_empty)] = ""
 
 
 class PodStatus(Model):
     """What of a pod's status matters here."""
 
     phase: Literal["", "Pending", "Running", "Succeeded", "Failed", "Unknown"] = ""
+    nominated_node_name: str = ""
+    conditions: list[PodCondition] = []
     resource_claim_statuses: list[PodResourceClaimStatus] = []
 
 

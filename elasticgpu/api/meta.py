@@ -83,8 +83,9 @@ class OwnerReference(Model):
     block_owner_deletion: bool = False
 
 
-def _or_empty(value: object) -> object:
-    return "" if value is None else value  # clients write null into templates
+def or_empty(value: object) -> object:
+    """Null as the empty text: clients write it for times that are not known."""
+    return "" if value is None else value
 
 
 class ObjectMeta(Model):
@@ -96,7 +97,7 @@ class ObjectMeta(Model):
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    creation_timestamp: Annotated[str, BeforeValidator(_or_empty)] = ""
+    creation_timestamp: Annotated[str, BeforeValidator(or_empty)] = ""
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}

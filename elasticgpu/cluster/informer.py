@@ -16,7 +16,7 @@ import asyncio
 import gc
 import logging
 import random
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import TypeVar
 
@@ -68,8 +68,9 @@ class Informer(Store[T]):
         label_selector: str = "",
         field_selector: str = "",
         indexes: Mapping[str, Index[T]] | None = None,
+        read: Callable[[Json], T] | None = None,
     ) -> None:
-        super().__init__(kind, indexes)
+        super().__init__(kind, indexes, read)
         self._client = client
         self._namespace = namespace
         self._selectors = selectors(label_selector, field_selector)

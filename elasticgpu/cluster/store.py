@@ -44,11 +44,18 @@ class Store(Generic[T]):
     """Objects by key and by index; frozen models, parsed once per version.
 
     Models are parsed on arrival: indexes and handlers need them then. What is already known, the
-    echo of an own write or the unchanged part of a new list, is never parsed again.
+    echo of an own write or the unchanged part of a new list, is never parsed again. `read` may keep
+    less of an object than its kind would, where there are many.
     """
 
-    def __init__(self, kind: type[T], indexes: Mapping[str, Index[T]] | None = None) -> None:
+    def __init__(
+        self,
+        kind: type[T],
+        indexes: Mapping[str, Index[T]] | None = None,
+        read: Callable[[Json], T] | None = None,
+    ) -> None:
         self.kind = kind
+        self._model = read or kind.model_validate
         self.version = 0
         """How far the stream has come: every older event has been seen."""
         self.unreadable: dict[Key, str] = {}
@@ -149,7 +156,7 @@ class Store(Generic[T]):
 
     def _read(self, key: Key, raw: Json) -> None:
         try:
-            new = self.kind.model_validate(raw)
+            new = self._model(raw)
         except ValidationError as error:
             self._complain(key, describe(error))
         else:
