@@ -6,7 +6,8 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 SOURCES = elasticgpu provisioners tests benchmarks
 
-.PHONY: help test test-fast scenarios lint format demo demo-cluster crds protos constraints lines clean
+.PHONY: help test test-fast scenarios mutants lint format demo demo-cluster crds protos constraints \
+  lines clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -30,6 +31,9 @@ test-fast: $(READY)  ## the tests that need no cluster
 
 scenarios: $(READY)  ## the 65 scenarios on a real API server, with a fault at every write
 	$(BIN)/python -m pytest tests/scenarios $(ARGS)
+
+mutants: $(READY)  ## plant known faults one at a time: some test must notice each
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(READY)  ## ruff, mypy, import contracts
 	$(BIN)/ruff check $(SOURCES)

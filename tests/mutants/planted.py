@@ -1,0 +1,197 @@
+"""The planted faults: what a hurried hand could change, and the tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+BINDING = ("tests/rules/test_binding.py",)
+TRANSACTION = ("tests/rules/test_transaction.py",)
+RECLAIMING = ("tests/rules/test_reclaiming.py",)
+LEDGER = ("tests/rules/test_ledger.py",)
+PLACEMENT = ("tests/rules/test_placement.py",)
+HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
+HANDING = ("tests/rules/test_handing.py",)
+STORE = ("tests/transport/test_store.py",)
+QUEUE = ("tests/transport/test_workqueue.py",)
+LEASE = ("tests/transport/test_lease.py",)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """In `file`, once, `old` becomes `new`; some of `tests` must fail then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def plant(fault: Fault, tree: Path) -> None:
+    """Change the file in that copy of the tree. Raises ValueError if the text is not there once."""
+    path = tree / fault.file
+    text = path.read_text()
+    if text.count(fault.old) != 1:
+        raise ValueError(f"{fault.name}: its text occurs {text.count(fault.old)} times")
+    path.write_text(text.replace(fault.old, fault.new))
+
+
+FAULTS = [
+    Fault(
+        "a device of an earlier claim of the name is ours",
+        "elasticgpu/rules/binding.py",
+        "    for device in view.reserved:\n        if device.claim_uid == view.claim.uid:\n",
+        "    for device in view.reserved:\n        if True:\n",
+        BINDING,
+    ),
+    Fault(
+        "a terminating claim is bound",
+        "elasticgpu/rules/binding.py",
+        "    if claim.terminating:\n        return Settled()",
+        "    if claim.terminating and claim.uid == '':\n        return Settled()",
+        BINDING,
+    ),
+    Fault(
+        "a device of another uid is no loss",
+        "elasticgpu/rules/binding.py",
+        "    if ref is not None and ref.uid != claim.uid:\n        return Lost",
+        "    if ref is not None and ref.key != claim.key:\n        return Lost",
+        BINDING,
+    ),
+    Fault(
+        "bind-completed is believed without the status",
+        "elasticgpu/rules/binding.py",
+        'if claim.status.phase not in (BOUND, "Lost") and not (',
+        'if claim.status.phase == "Never" and not (',
+        BINDING,
+    ),
+    Fault(
+        "the largest fit is taken",
+        "elasticgpu/rules/fitting.py",
+        "    return (waste, over_core, over_memory, device.name)",
+        "    return (-waste, -over_core, -over_memory, device.name)",
+        BINDING,
+    ),
+    Fault(
+        "a device that is being deleted fits",
+        "elasticgpu/rules/fitting.py",
+        "    if device.terminating:\n        return",
+        "    if device.terminating and by_name:\n        return",
+        BINDING,
+    ),
+    Fault(
+        "memory is not compared",
+        "elasticgpu/rules/fitting.py",
+        "    if memory < want.memory:\n",
+        "    if memory < 0:\n",
+        BINDING,
+    ),
+    Fault(
+        "the claim's uid is not written",
+        "elasticgpu/rules/transaction.py",
+        "ref = ObjectReference(namespace=claim.namespace, name=claim.name, uid=claim.uid)",
+        "ref = ObjectReference(namespace=claim.namespace, name=claim.name)",
+        TRANSACTION,
+    ),
+    Fault(
+        "a reserved device is called ours",
+        "elasticgpu/rules/transaction.py",
+        "    if device.spec.claim_ref is None:\n        annotations[",
+        "    if True:\n        annotations[",
+        TRANSACTION,
+    ),
+    Fault(
+        "bind-completed is not written",
+        "elasticgpu/rules/transaction.py",
+        'annotations={**annotations, BIND_COMPLETED: "yes", **chosen}',
+        "annotations={**annotations, **chosen}",
+        TRANSACTION,
+    ),
+    Fault(
+        "the claim is bound without its finalizer",
+        "elasticgpu/rules/transaction.py",
+        "        .with_finalizers(CLAIM_PROTECTION)\n",
+        "",
+        TRANSACTION,
+    ),
+    Fault(
+        "the node that was tried is not remembered",
+        "elasticgpu/rules/transaction.py",
+        "        tried.append(device.spec.node_name)",
+        "        pass",
+        BINDING,
+    ),
+    Fault(
+        "a device is released under a claim that lives",
+        "elasticgpu/rules/reclaiming.py",
+        "return view.claim is not None and view.claim.uid == view.device.claim_uid",
+        "return view.claim is not None and view.claim.uid != view.device.claim_uid",
+        RECLAIMING,
+    ),
+    Fault(
+        "a retained device is deleted",
+        "elasticgpu/rules/reclaiming.py",
+        'return Delete() if device.spec.reclaim_policy == "Delete" else Keep()',
+        "return Delete()",
+        RECLAIMING,
+    ),
+    Fault(
+        "deletion skips Released",
+        "elasticgpu/rules/reclaiming.py",
+        'if device.status.phase not in ("Released", "Failed"):\n        return Release()',
+        'if device.status.phase == "Never":\n        return Release()',
+        RECLAIMING,
+    ),
+    Fault(
+        "Released counts as free",
+        "elasticgpu/rules/ledger.py",
+        'case "Available" | "Bound" | "Released":\n            return True',
+        'case "Available" | "Bound" | "Released":\n            return device.claim_uid != ""',
+        LEDGER,
+    ),
+    Fault(
+        "a card may serve two modes",
+        "elasticgpu/rules/ledger.py",
+        "    if view.mode and view.mode != driver:",
+        "    if view.mode and view.mode != driver and not view.gpu:",
+        LEDGER,
+    ),
+    Fault(
+        "an unhealthy card serves",
+        "elasticgpu/rules/placement.py",
+        '    if status.health != "Healthy":',
+        '    if status.health == "Never":',
+        PLACEMENT,
+    ),
+    Fault(
+        "two pods hold an unshared claim",
+        "elasticgpu/rules/holders.py",
+        "    return tuple(waiting[:1]) if not rows else ()",
+        "    return tuple(waiting[:1])",
+        HOLDERS,
+    ),
+    Fault(
+        "a row goes while the node still has the device",
+        "elasticgpu/rules/holders.py",
+        "row.pod_uid in alive or row.pod_uid in prepared",
+        "row.pod_uid in alive",
+        HOLDERS,
+    ),
+    Fault(
+        "an allocation is written without our reservation",
+        "elasticgpu/rules/handing.py",
+        "    if action.reserve:\n",
+        "    if action.reserve and not node:\n",
+        HANDING,
+    ),
+    Fault(
+        "half of a pod's claims are handed over",
+        "elasticgpu/rules/handing.py",
+        "    if len(ready) < len(view.entries):\n        return []\n",
+        "",
+        HANDING,
+    ),
+]
