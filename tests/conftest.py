@@ -8,15 +8,15 @@ import pytest
 # that nobody closes. A thread whose loop was set once, be it to None, is not given one.
 asyncio.set_event_loop(None)
 
-REAL = (
-    "tests/cluster/",
-    "tests/cases/",
-    "tests/scenarios/test_real",
-    "tests/transport/test_real_server",
-)
+NODE = ("tests/cluster/", "tests/cases/")
+REAL = (*NODE, "tests/scenarios/test_real", "tests/transport/test_real_server")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Quick tests first: meanwhile Kubernetes may still be building. Of those that need it, the
     ones that start and kill clusters of their own come before the shared one runs."""
     items.sort(key=lambda item: (item.nodeid.startswith(REAL), "test_leftovers" not in item.nodeid))
+    for item in items:
+        # The node is idle in most of its tests' time, and there is one: with two workers all else
+        # goes on beside it.
+        item.add_marker(pytest.mark.xdist_group("node" if item.nodeid.startswith(NODE) else "rest"))

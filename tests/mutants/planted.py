@@ -120,8 +120,8 @@ FAULTS = [
     Fault(
         "the node that was tried is not remembered",
         "elasticgpu/rules/transaction.py",
-        "        tried.append(device.spec.node_name)",
-        "        pass",
+        "excluded_nodes=[*tried, node][-MOST_EXCLUDED:]",
+        "excluded_nodes=tried[-MOST_EXCLUDED:]",
         BINDING,
     ),
     Fault(
