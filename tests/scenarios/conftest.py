@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -22,14 +23,21 @@ from .table import Line, printed
 CHART = Path(__file__).parents[2] / "helm" / "elasticgpu"
 NAMESPACE = "elasticgpu-system"
 ACCOUNT = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/elasticgpu-controller"
-LINES = pytest.StashKey[list[Line]]()
+PROPERTY = "scenario"
+"""Name of the report's property that holds a line of the table."""
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Print the table."""
-    if lines := config.stash.get(LINES, []):
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the table, from the reports: the tests may have run in another process."""
+    reports = (r for rows in terminalreporter.stats.values() for r in rows)
+    lines = [
+        Line(**dict(row))
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "teardown"
+        for name, row in report.user_properties
+        if name == PROPERTY and isinstance(row, dict)
+    ]
+    if lines:
         terminalreporter.section("scenarios: writes, and runs with a fault at each of them")
         for text in printed(lines):
             terminalreporter.write_line(text)
@@ -69,10 +77,13 @@ def hastened() -> Iterator[None]:
         logging.getLogger("elasticgpu").removeHandler(complaints)
 
 
-@pytest.fixture(scope="session")
-def lines(request: pytest.FixtureRequest) -> list[Line]:
-    """The table of this test run."""
-    return request.config.stash.setdefault(LINES, [])
+@pytest.fixture
+def lines(record_property: Callable[[str, object], None]) -> Iterator[list[Line]]:
+    """What this test adds to the table."""
+    mine: list[Line] = []
+    yield mine
+    for line in mine:
+        record_property(PROPERTY, asdict(line))
 
 
 @pytest.fixture

@@ -17,18 +17,18 @@ class Line:
     number: int
     case: str
     writes: Sequence[str]
-    runs: Counter[str] = field(default_factory=Counter)
+    runs: dict[str, int] = field(default_factory=dict)
     bad: int = 0
     seconds: float | None = None
 
     def ran(self, fault: Fault, *, ok: bool) -> None:
         """Count a run with a fault."""
-        self.runs[fault.kind] += 1
+        self.runs[fault.kind] = self.runs.get(fault.kind, 0) + 1
         self.bad += not ok
 
     def cells(self) -> tuple[str, ...]:
         """The line as it is printed."""
-        counts = (self.runs[kind] for kind in ("crash", "lost", "unsent", "stale"))
+        counts = (self.runs.get(kind, 0) for kind in ("crash", "lost", "unsent", "stale"))
         done = self.seconds is not None
         result = ("ok" if not self.bad else f"{self.bad} FAILED") if done else "FAILED"
         seconds = f"{self.seconds:.1f}" if self.seconds is not None else "-"
@@ -44,7 +44,7 @@ def printed(lines: Sequence[Line]) -> Iterator[str]:
     rows = [HEAD, *(line.cells() for line in sorted(lines, key=lambda line: line.number))]
     runs = Counter[str]()
     for line in lines:
-        runs += line.runs
+        runs.update(line.runs)
     total = sum(line.seconds or 0 for line in lines)
     counts = (str(runs[kind]) for kind in ("crash", "lost", "unsent", "stale"))
     writes = sum(len(line.writes) for line in lines)
