@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .canonical import CORE, COUNT, GPU, MEMORY, MEMORY_PERCENTAGE, MIG_PREFIX, TFLOPS
 from .meta import GROUP
 from .quantity import PATTERN
-from .vocabulary import CORE, COUNT, GPU, MEMORY, MEMORY_PERCENTAGE, MIG_PREFIX, TFLOPS
 
 
 @dataclass(frozen=True, slots=True)

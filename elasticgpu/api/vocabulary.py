@@ -1,145 +1,207 @@
-"""Resource names → one canonical demand. The names are data; the order of the table is the rule.
+"""What a container or a claim asks for, in whoever's words.
 
-First cut: the canonical names and qGPU's. The other vendors' sets join with their backends.
+The rules of `words.py` are tried in their order on all names and labels together; one that applies
+takes its names away, the next sees the rest. Claims are read by `demand`, pods are translated by
+`read`: the names it took are those that their claims replace. Both are pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar
 
-from .meta import GROUP
-from .quantity import MI, format_bytes, memory_bytes, to_int
-
-GPU = f"{GROUP}/gpu"
-CORE = f"{GROUP}/gpu-core"
-MEMORY = f"{GROUP}/gpu-memory"
-MEMORY_PERCENTAGE = f"{GROUP}/gpu-memory-percentage"
-COUNT = f"{GROUP}/gpu-count"
-TFLOPS = f"{GROUP}/tflops"
-MIG_PREFIX = f"{GROUP}/mig-"
-
-GI = 1 << 30
-Dimension = Literal["gpus", "core", "memory", "memory_percentage", "count", "tflops"]
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What a claim asks for, whatever words it was asked in.
-
-    `gpus` whole cards; `core` percent and `memory` bytes of each of `count` cards together (they
-    divide evenly); `memory_percentage` of a card; `tflops` dense FP16; `mig` a profile name.
-    """
-
-    gpus: int = 0
-    core: int = 0
-    memory: int = 0
-    memory_percentage: int = 0
-    count: int = 1
-    tflops: int = 0
-    mig: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One resource name: which dimension it asks for, and the unit of a small memory value."""
-
-    name: str
-    dimension: Dimension
-    unit: int = MI
-    source: str = ""
-
-
-WORDS: tuple[Word, ...] = (
-    Word(GPU, "gpus", source="canonical"),
-    Word(CORE, "core", source="canonical"),
-    Word(MEMORY, "memory", MI, "canonical"),
-    Word(MEMORY_PERCENTAGE, "memory_percentage", source="canonical"),
-    Word(COUNT, "count", source="canonical"),
-    Word(TFLOPS, "tflops", source="canonical"),
-    Word("tke.cloud.tencent.com/qgpu-core", "core", source="qGPU: percent of one card"),
-    Word("tke.cloud.tencent.com/qgpu-memory", "memory", GI, "qGPU: GiB"),
+from .canonical import (
+    CORE,
+    COUNT,
+    GPU,
+    MEMORY,
+    MEMORY_PERCENTAGE,
+    MIG_PREFIX,
+    TFLOPS,
+    WHOLE,
+    Demand,
+    checked,
+    describe,
 )
-_BY_NAME = {word.name: word for word in WORDS}
+from .quantity import memory_bytes, parse, to_int
+from .words import CANONICAL, PRIORITY, RULES, Rule, Word
+
+__all__ = [
+    "CORE",
+    "COUNT",
+    "GPU",
+    "MEMORY",
+    "MEMORY_PERCENTAGE",
+    "MIG_PREFIX",
+    "TFLOPS",
+    "Demand",
+    "Meaning",
+    "demand",
+    "describe",
+    "read",
+]
+
+NOTHING = f"nothing is requested: name at least one resource, such as {CORE}"
+
+Requests = Mapping[str, int | str]
+Labels = Mapping[str, str]
+_NO_LABELS: Labels = MappingProxyType({})
+N = TypeVar("N")
 
 
-def demand(requests: Mapping[str, int | str]) -> Demand:
-    """The canonical demand of a claim's requests.
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What some of the names ask for: by which rule, and in how many claims of that demand."""
+
+    rule: Rule
+    names: frozenset[str]
+    want: Demand
+    times: int = 1
+
+    @property
+    def backend(self) -> str:
+        """The provisioner that is meant; empty: none in particular."""
+        return self.rule.backend
+
+
+def read(requests: Requests, labels: Labels = _NO_LABELS, *, mode: str = "") -> tuple[Meaning, ...]:
+    """What is asked for, a claim's worth each; names that nobody defined are passed over.
+
+    An amount of 0 asks for nothing. `mode` is what the namespace says of itself.
+
+    >>> [(m.backend, m.want.core) for m in read({"tke.cloud.tencent.com/qgpu-core": 10, "cpu": 1})]
+    [('elasticgpu.io/qgpu', 10)]
+
+    Raises ValueError with a sentence for the person who wrote it.
+    """
+    left = {name: value for name, value in requests.items() if _asked(name, value)}
+    found: list[Meaning] = []
+    for rule in RULES:
+        if not rule.applies(left, labels, mode):
+            continue
+        if rule.refusal:
+            raise ValueError(rule.refusal)
+        words = {name: word for name in left if (word := _word(rule, name))}
+        if rule.apart:
+            found += [_apart(rule, name, left[name]) for name in sorted(words)]
+        else:
+            found.append(_together(rule, words, left, labels))
+        left = {name: value for name, value in left.items() if name not in words}
+    return tuple(found)
+
+
+def demand(requests: Requests, labels: Labels = _NO_LABELS) -> Demand:
+    """The one thing that a claim with these requests and labels asks for.
 
     >>> demand({"tke.cloud.tencent.com/qgpu-core": 10, "tke.cloud.tencent.com/qgpu-memory": "4Gi"})
-    Demand(gpus=0, core=10, memory=4294967296, memory_percentage=0, count=1, tflops=0, mig='')
+    ... # doctest: +ELLIPSIS
+    Demand(gpus=0, core=10, memory=4294967296, ...)
 
-    Raises ValueError with a sentence for the person if a name is unknown, a value is no
-    quantity or not positive, one thing is asked for twice, or names exclude each other.
+    Raises ValueError with a sentence for the person if a name is unknown, a value is no quantity or
+    not positive, one thing is asked for twice, names exclude each other, or it is several things.
     """
-    asked: dict[str, int | str] = {}
     for name, value in requests.items():
-        dimension, amount = _read(name, value)
-        if dimension in asked:
-            raise ValueError(f"{name} asks for {dimension} a second time: name it once")
-        asked[dimension] = amount
-    if not any(amount for dimension, amount in asked.items() if dimension != "count"):
-        raise ValueError("nothing is requested: name at least one resource, such as " + CORE)
-    return _checked(replace(Demand(), **asked))  # type: ignore[arg-type] # keys are Demand's fields
-
-
-def _read(name: str, value: int | str) -> tuple[str, int | str]:
-    if name.startswith(MIG_PREFIX):
-        if str(value) != "1":
-            raise ValueError(f"{name} must be 1, not {value}: one claim is one MIG instance")
-        return "mig", name.removeprefix(MIG_PREFIX)
-    word = _BY_NAME.get(name)
-    if word is None:
-        known = ", ".join(word.name for word in WORDS)
+        if not _known(name):
+            raise ValueError(
+                f"{name} is no resource this understands: write {', '.join(CANONICAL)}, "
+                f"{MIG_PREFIX}<profile>, or the names of one vendor"
+            )
+        if not _asked(name, value):
+            raise ValueError(_not_positive(name, value))
+    found = read(requests, labels)
+    if not found:
+        raise ValueError(NOTHING)
+    names = sorted(min(meaning.names) for meaning in found)
+    if len(found) > 1:
         raise ValueError(
-            f"{name} is no resource this understands: known are {known}, mig-<profile>"
+            f"{names[0]} and {names[1]} are two different things: make a claim of each"
         )
+    if found[0].times > 1:
+        raise ValueError(f"{names[0]} must be 1, not {found[0].times}: make a claim for each")
+    return found[0].want
+
+
+def _known(name: str) -> bool:
+    return any(rule.word(name) for rule in RULES)
+
+
+def _word(rule: Rule, name: str) -> Word | None:
+    """What the rule takes the name for: its own word or, to complete them, one of ours."""
+    return rule.word(name) or (None if rule.apart else CANONICAL.get(name))
+
+
+def _asked(name: str, value: int | str) -> bool:
+    """Whether somebody defined the name, and its amount is more than nothing."""
+    if not _known(name):
+        return False
+    amount = _exact(name, value, parse)
+    if amount < 0:
+        raise ValueError(_not_positive(name, value))
+    return amount > 0 or name == PRIORITY
+
+
+def _not_positive(name: str, value: int | str) -> str:
+    return f"{name} is {value}: ask for more than nothing"
+
+
+def _exact(name: str, value: int | str, by: Callable[[int | str], N]) -> N:
+    """The amount as a function of `quantity` reads it; a refusal says of which name."""
     try:
-        amount = memory_bytes(value, word.unit) if word.dimension == "memory" else to_int(value)
+        return by(value)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    if amount <= 0:
-        raise ValueError(f"{name} is {value}: ask for more than nothing")
-    return word.dimension, amount
 
 
-def _checked(want: Demand) -> Demand:
-    if want.core > 100:
-        if want.core % 100:
-            raise ValueError(
-                f"{CORE} is {want.core}: above 100 only whole cards, a multiple of 100"
-            )
-        if want.gpus:
-            raise ValueError(f"{GPU} and {CORE} above 100 both ask for whole cards: name one")
-        if want.memory or want.memory_percentage or want.tflops:
-            raise ValueError(
-                f"{CORE} is {want.core}, which is {want.core // 100} whole cards: leave memory and "
-                "tflops out, or ask for at most 100"
-            )
-        want = replace(want, gpus=want.core // 100, core=0)
-    if want.gpus and (want.core or want.memory or want.memory_percentage or want.tflops):
-        raise ValueError(f"{GPU} asks for whole cards: leave core, memory and tflops out")
-    if want.memory_percentage > 100:
-        raise ValueError(f"{MEMORY_PERCENTAGE} is {want.memory_percentage}: at most 100")
-    if want.count > 1 and (want.core % want.count or want.memory % want.count):
-        raise ValueError(f"{COUNT} is {want.count}: core and memory must divide evenly by it")
-    return want
+def _apart(rule: Rule, name: str, value: int | str) -> Meaning:
+    """The claims that one name asks for by itself."""
+    profile = name.partition("-")[2]
+    return Meaning(rule, frozenset({name}), Demand(mig=profile), _exact(name, value, to_int))
 
 
-def describe(want: Demand) -> str:
-    """The demand in words.
+def _together(rule: Rule, words: Mapping[str, Word], requests: Requests, labels: Labels) -> Meaning:
+    """The claim that the names of one rule ask for together."""
+    asked = {"count": _cards(rule.label, labels[rule.label])} if rule.label else {}
+    for name, word in words.items():
+        if word.dimension in asked:
+            raise ValueError(f"{name} asks for {word.dimension} a second time: name it once")
+        asked[word.dimension] = _amount(name, word, requests[name])
+    if not rule.unsized and asked.keys() <= {"count"}:
+        raise ValueError(NOTHING)
+    for name, word in words.items():
+        if word.each:
+            asked[word.dimension] *= asked.get("count", 1)
+        elif word.dimension == "core" and asked["core"] > WHOLE:
+            asked = {"gpus": _whole_cards(name, asked)}
+    want = replace(Demand(), **asked)  # type: ignore[arg-type] # keys are Demand's fields
+    return Meaning(rule, frozenset(words), checked(want))
 
-    >>> describe(Demand(core=10, memory=4 << 30))
-    '10% core and 4Gi memory'
-    """
-    parts = [
-        f"{want.gpus} whole card{'s' if want.gpus > 1 else ''}" if want.gpus else "",
-        f"MIG {want.mig}" if want.mig else "",
-        f"{want.core}% core" if want.core else "",
-        f"{format_bytes(want.memory)} memory" if want.memory else "",
-        f"{want.memory_percentage}% of the memory" if want.memory_percentage else "",
-        f"{want.tflops} TFLOPS" if want.tflops else "",
-    ]
-    spread = f" over {want.count} cards" if want.count > 1 else ""
-    return " and ".join(part for part in parts if part) + spread
+
+def _cards(label: str, value: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,3}", value):
+        raise ValueError(f"label {label} is {value!r}: write how many cards")
+    return int(value)
+
+
+def _amount(name: str, word: Word, value: int | str) -> int:
+    if word.dimension == "memory":
+        return _exact(name, value, partial(memory_bytes, unit=word.unit))
+    amount = _exact(name, value, to_int)
+    if word.dimension == "core" and word.each and amount > WHOLE:
+        raise ValueError(f"{name} is {amount}: it is percent of one card, at most {WHOLE}")
+    return amount
+
+
+def _whole_cards(name: str, asked: Mapping[str, int]) -> int:
+    core = asked["core"]
+    if core % WHOLE:
+        raise ValueError(f"{name} is {core}: above {WHOLE} only whole cards, a multiple of {WHOLE}")
+    if asked.keys() != {"core"}:
+        raise ValueError(
+            f"{name} is {core}, which is {core // WHOLE} whole cards: leave the other names out, "
+            f"or ask for at most {WHOLE}"
+        )
+    return core // WHOLE

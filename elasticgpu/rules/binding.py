@@ -157,7 +157,7 @@ def _completed(view: ClaimView) -> Decision:
 
 
 def _unfinished(view: ClaimView) -> Decision:
-    want = demand(view.claim.spec.resources.requests)
+    want = demand(view.claim.spec.resources.requests, view.claim.metadata.labels)
     return _named(view, want) if view.claim.spec.elastic_gpu_name else _free(view, want)
 
 

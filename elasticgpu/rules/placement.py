@@ -184,7 +184,6 @@ def lack(wish: Wish, mode: str, card: CardView) -> str:
     if reason := unfit(wish.selector, mode, card):
         return reason
     want = wish.want
-    memory = want.memory or card.gpu.memory * want.memory_percentage // 100
-    core = WHOLE if want.gpus else want.core
-    missing = shortage(core // want.count, memory // want.count, card)
+    core = WHOLE if want.gpus else want.core // want.count
+    missing = shortage(core, want.memory_of(card.gpu.memory), card)
     return missing or "does not fit with its neighbours"

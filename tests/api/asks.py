@@ -43,7 +43,7 @@ ASKS = [
     Ask("a slice", {"elasticgpu.io/gpu-core": 10, "elasticgpu.io/gpu-memory": "4Gi"}),
     Ask("whole cards", {"elasticgpu.io/gpu": 2}),
     Ask("whole cards as core", {"elasticgpu.io/gpu-core": 200}),
-    Ask("the API server's own spelling of 3000", {"elasticgpu.io/gpu-core": "3k"}),
+    Ask("the API server's own spelling of 1000", {"elasticgpu.io/gpu-core": "1k"}),
     Ask("a MIG instance", {"elasticgpu.io/mig-1g.10gb": 1}),
     Ask("split over cards", {"elasticgpu.io/gpu-memory": "8Gi", "elasticgpu.io/gpu-count": 2}),
     Ask("a vendor's names", {"aliyun.com/gpu-mem": 3, "nvidia.com/gpumem": "3k"}),

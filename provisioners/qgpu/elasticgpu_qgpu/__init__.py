@@ -25,7 +25,7 @@ class QGPU(Provisioner):
 
     def place(self, want: Demand, node: NodeView) -> Slice | None:
         """The first card, best first, that has both core and memory free."""
-        if want.gpus or want.mig or want.tflops or want.count > 1:
+        if want.unsized or want.gpus or want.mig or want.tflops or want.count > 1:
             raise Refused(
                 "qGPU cuts a share of one card: ask for at most 100% core, and memory; "
                 "whole cards, MIG and several cards need another provisioner"
@@ -44,7 +44,7 @@ class QGPU(Provisioner):
 
 
 def _cut(want: Demand, card: CardView) -> Slice | None:
-    memory = want.memory or card.gpu.memory * want.memory_percentage // 100
+    memory = want.memory_of(card.gpu.memory)
     if want.core > card.core_free or memory > card.memory_free:
         return None
     return Slice(

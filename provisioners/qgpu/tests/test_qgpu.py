@@ -49,6 +49,7 @@ def cut(name: str, core: int, memory: int) -> Slice:
 
 
 WANT = Demand(core=10, memory=4 * GI)
+THIRD = 28346784154  # of 80 GiB, rounded up: a device holds what was asked for
 PLACES: list[tuple[str, Demand, NodeView, Slice | None]] = [
     ("empty-card", WANT, node((100, 80)), cut("c0", 10, 4 * GI)),
     ("exactly-enough", WANT, node((10, 4)), cut("c0", 10, 4 * GI)),
@@ -60,6 +61,13 @@ PLACES: list[tuple[str, Demand, NodeView, Slice | None]] = [
     ("memory-only", Demand(memory=GI), node((0, 80)), cut("c0", 0, GI)),
     ("half-of-the-memory", Demand(memory_percentage=50), node((0, 80)), cut("c0", 0, 40 * GI)),
     ("half-is-not-free", Demand(memory_percentage=50), node((0, 39)), None),
+    ("a-third-is-not-less", Demand(memory_percentage=33), node((0, 80)), cut("c0", 0, THIRD)),
+    (
+        "bytes-and-percent",
+        Demand(memory=GI, memory_percentage=50),
+        node((0, 80)),
+        cut("c0", 0, 40 * GI),
+    ),
 ]
 
 
@@ -73,8 +81,14 @@ def test_place(want: Demand, where: NodeView, found: Slice | None) -> None:
 
 @pytest.mark.parametrize(
     "want",
-    [Demand(gpus=1), Demand(mig="1g.18gb"), Demand(tflops=100), Demand(core=10, count=2)],
-    ids=["whole-card", "mig", "tflops", "two-cards"],
+    [
+        Demand(gpus=1),
+        Demand(mig="1g.18gb"),
+        Demand(tflops=100),
+        Demand(core=10, count=2),
+        Demand(),
+    ],
+    ids=["whole-card", "mig", "tflops", "two-cards", "no-size"],
 )
 def test_refuses_what_it_cannot_cut(want: Demand) -> None:
     """What is not a share of one card is refused in words, whatever is free."""
