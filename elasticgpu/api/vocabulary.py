@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -50,6 +50,7 @@ NOTHING = f"nothing is requested: name at least one resource, such as {CORE}"
 Requests = Mapping[str, int | str]
 Labels = Mapping[str, str]
 _NO_LABELS: Labels = MappingProxyType({})
+_LABELS = {rule.label for rule in RULES if rule.label}
 N = TypeVar("N")
 
 
@@ -104,7 +105,14 @@ def demand(requests: Requests, labels: Labels = _NO_LABELS) -> Demand:
     Raises ValueError with a sentence for the person if a name is unknown, a value is no quantity or
     not positive, one thing is asked for twice, names exclude each other, or it is several things.
     """
-    for name, value in requests.items():
+    cards = {label: labels[label] for label in _LABELS if label in labels}
+    return _demand(tuple(requests.items()), tuple(cards.items()))
+
+
+@lru_cache(maxsize=1024)  # thousands of claims ask for the same
+def _demand(asked: tuple[tuple[str, int | str], ...], under: tuple[tuple[str, str], ...]) -> Demand:
+    requests, labels = dict(asked), dict(under)
+    for name, value in asked:
         if not _known(name):
             raise ValueError(
                 f"{name} is no resource this understands: write {', '.join(CANONICAL)}, "
