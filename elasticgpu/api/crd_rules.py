@@ -13,16 +13,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .canonical import CORE, COUNT, GPU, MEMORY, MEMORY_PERCENTAGE, MIG_PREFIX, TFLOPS
+from .canonical import (
+    CORE,
+    COUNT,
+    GPU,
+    MEMORY,
+    MEMORY_PERCENTAGE,
+    MIG_PREFIX,
+    MOST_CARDS,
+    TFLOPS,
+    WHOLE,
+)
 from .meta import GROUP
-from .quantity import PATTERN
+from .quantity import BYTES_PATTERN, MI, PATTERN
+from .words import PRIORITY
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What must hold, and the sentence that a person reads if it does not.
 
-    `at` is the field that the sentence is about, below the object that the rule stands on.
+    `at` is the field that the sentence is about, below the object that the rule stands on. The
+    sentence is fixed: one that quotes a key of a map costs too much, keys having no bound in CEL.
     """
 
     holds: str
@@ -73,46 +85,78 @@ def _equal(now: str, was: str) -> str:
 
 
 # Never `quantity()` or `isQuantity()` on what a user wrote: 1e999999999 keeps the server busy for
-# minutes, and rules run even on what the field's own pattern has refused.
+# minutes, and every rule runs whatever another one has refused.
 _IS_QUANTITY = "{0}.matches(r'" + PATTERN.replace("{", "{{").replace("}", "}}") + "')"
 
 
 def _amount(name: str, of: str = "self") -> str:
-    """The quantity of that name; 1 where it is none, which is for the first rule to say."""
+    """The quantity of that name; 1 where it is none, which is for its own rule to say."""
     text = f"string({of}[{name}])"
     return f"quantity({_IS_QUANTITY.format(text)} ? {text} : '1')"
 
 
+def _where(name: str, holds: str, message: str) -> Rule:
+    """What holds of that name's amount `q`, if it is asked for.
+
+    A list of one is how CEL gives a value a name.
+    """
+    amount = _amount(f"'{name}'")
+    return Rule(f"!('{name}' in self) || [{amount}].all(q, {holds})", message)
+
+
+def _at_most(most: int) -> str:
+    return f"q.compareTo(quantity('{most}')) <= 0"
+
+
+def _in_bytes(total: str) -> str:
+    """The whole number of what is asked under name `n`, the unit rule of memory applied."""
+    number = f"{total}.asInteger()"
+    return f"(n == '{MEMORY}' && {number} < {MI} ? {number} * {MI} : {number})"
+
+
+QUANTITY = Rule(
+    _IS_QUANTITY.format("string(self)"),
+    "this is not a quantity: write a number such as 10, 4Gi or 3k",
+)
+"""Stands on every quantity: a `pattern` would be read aloud to the person."""
+
+BYTES = Rule(
+    f"string(self).matches(r'{BYTES_PATTERN}')",
+    "this is not a number of bytes: write a whole one such as 4294967296 or 4Gi",
+)
+"""The same for what is bytes."""
+
 _KNOWN = [GPU, CORE, MEMORY, MEMORY_PERCENTAGE, COUNT, TFLOPS]
 _PARTS = [CORE, MEMORY, MEMORY_PERCENTAGE, TFLOPS]
-_WHOLE = [GPU, CORE, MEMORY_PERCENTAGE, COUNT, TFLOPS]
-_core, _share = _amount(f"'{CORE}'"), _amount(f"'{MEMORY_PERCENTAGE}'")
+_TOTALS = [CORE, MEMORY, TFLOPS]
+_INTEGERS = [GPU, CORE, MEMORY_PERCENTAGE, COUNT, TFLOPS]
 _OLD, _NEW = "oldSelf.resources.requests", "self.resources.requests"
 
 RULES: dict[str, list[Rule]] = {
     "ResourceRequests.requests": [
         Rule(
-            f"self.all(n, {_IS_QUANTITY.format('string(self[n])')})",
-            "an amount is not a quantity: write a number such as 10, 4Gi or 3k",
-        ),
-        Rule(
-            f"self.all(n, {_amount('n')}.compareTo(quantity('0')) > 0)",
+            f"self.all(n, n == '{PRIORITY}' || {_amount('n')}.compareTo(quantity('0')) > 0)",
             "an amount is zero or less: write how much is asked for, or leave the name out",
         ),
         Rule(
-            f"self.all(n, !n.startsWith('{GROUP}/') || n.startsWith('{MIG_PREFIX}') || "
-            f"n in {_KNOWN})",
+            f"self.all(n, !n.startsWith('{GROUP}/') || n in {_KNOWN} || "
+            f"n.startsWith('{MIG_PREFIX}') && n != '{MIG_PREFIX}')",
             f"a name under {GROUP}/ is not known: write one of {', '.join(_KNOWN)}, "
             f"{MIG_PREFIX}<profile>",
         ),
-        Rule(
-            f"{_WHOLE}.all(n, !(n in self) || {_amount('n')}.isInteger())",
-            f"an amount of {', '.join(_WHOLE)} is broken or too large: write a whole number",
+        *(
+            _where(
+                name,
+                "q.isInteger()",
+                f"{name} is broken or too large: write a whole number",
+            )
+            for name in _INTEGERS
         ),
         Rule(
-            f"self.all(n, !n.startsWith('{MIG_PREFIX}') || "
-            f"{_amount('n')}.compareTo(quantity('1')) == 0)",
-            f"an amount of {MIG_PREFIX}<profile> is not 1: write 1, and a claim for each instance",
+            f"!self.exists(n, n.startsWith('{MIG_PREFIX}')) || size(self) == 1 && "
+            f"self.all(n, {_amount('n')}.compareTo(quantity('1')) == 0)",
+            f"one {MIG_PREFIX}<profile> is all that a claim asks for: write 1, leave other names "
+            "out, and make a claim for each instance",
         ),
         Rule(
             f"!('{GPU}' in self) || !{_PARTS}.exists(n, n in self)",
@@ -120,13 +164,46 @@ RULES: dict[str, list[Rule]] = {
             f"or {', '.join(_PARTS)}",
         ),
         Rule(
-            f"!('{CORE}' in self) || {_core}.compareTo(quantity('100')) <= 0 || "
-            f"!{_core}.isInteger() || {_core}.asInteger() % 100 == 0",
-            f"{CORE} is percent of one card: write 1 to 100, or a multiple of 100 for whole cards",
+            f"!('{COUNT}' in self) || size(self) > 1",
+            f"{COUNT} alone asks for no part of any card: write beside it what is asked of them",
         ),
         Rule(
-            f"!('{MEMORY_PERCENTAGE}' in self) || {_share}.compareTo(quantity('100')) <= 0",
+            f"!('{GPU}' in self) || !('{COUNT}' in self)",
+            f"{GPU} says how many cards already: leave {COUNT} out",
+        ),
+        _where(
+            CORE,
+            f"{_at_most(WHOLE)} || !q.isInteger() || q.asInteger() % {WHOLE} == 0",
+            f"{CORE} is percent of one card: write 1 to {WHOLE}, or a multiple of {WHOLE} for "
+            "whole cards",
+        ),
+        _where(
+            CORE,
+            f"{_at_most(WHOLE)} || size(self) == 1",
+            f"{CORE} above {WHOLE} asks for whole cards: leave the other names out, or write at "
+            f"most {WHOLE}",
+        ),
+        _where(
+            MEMORY_PERCENTAGE,
+            _at_most(100),
             f"{MEMORY_PERCENTAGE} is percent of one card's memory: write 1 to 100",
+        ),
+        *(
+            _where(
+                name,
+                _at_most(most),
+                f"{name} asks for more than the {MOST_CARDS} cards that one claim can have: "
+                f"write at most {most}",
+            )
+            for name, most in ((GPU, MOST_CARDS), (COUNT, MOST_CARDS), (CORE, MOST_CARDS * WHOLE))
+        ),
+        _where(
+            COUNT,
+            f"!q.isInteger() || q.asInteger() < 1 || {_TOTALS}.all(n, !(n in self) || "
+            f"[{_amount('n')}].all(total, !total.isInteger() || {_in_bytes('total')} "
+            "% q.asInteger() == 0))",
+            f"{', '.join(_TOTALS)} are of all cards together and do not divide evenly by {COUNT}: "
+            "write multiples of it",
         ),
     ],
     "ClaimSpec": [

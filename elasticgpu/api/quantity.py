@@ -17,7 +17,7 @@ MAX_LENGTH = 32
 
 Quantity = Annotated[
     int | str,
-    Field(json_schema_extra={"x-kubernetes-quantity": True}),
+    Field(json_schema_extra={"x-kubernetes-quantity": "any"}),
 ]
 """A quantity as people write it: `10`, `"4Gi"`, `"3k"`."""
 
@@ -25,7 +25,7 @@ BYTES_PATTERN = r"^[0-9]+([kMGTPE]|[KMGTPE]i)?$"
 
 Bytes = Annotated[
     int | str,
-    Field(json_schema_extra={"x-kubernetes-quantity": True, "pattern": BYTES_PATTERN}),
+    Field(json_schema_extra={"x-kubernetes-quantity": "bytes"}),
 ]
 """A whole number of bytes, not negative: what cards have and devices are cut from."""
 

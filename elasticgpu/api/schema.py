@@ -17,11 +17,13 @@ import yaml
 
 from .claim import ElasticGPUClaim, ElasticGPUClaimTemplate
 from .crd_rules import (
+    BYTES,
     CATEGORY,
     COLUMNS,
     DEFAULTS,
     LIST_KEYS,
     OVERRIDES,
+    QUANTITY,
     RULES,
     SELECTABLE,
     SETS,
@@ -32,7 +34,7 @@ from .elasticgpu import ElasticGPU
 from .gpu import GPU
 from .gpuclass import ElasticGPUClass
 from .meta import GROUP, KubeObject
-from .quantity import MAX_LENGTH, PATTERN
+from .quantity import MAX_LENGTH
 
 KINDS: tuple[type[KubeObject], ...] = (
     GPU,
@@ -62,11 +64,6 @@ _KEPT = (
     "maxProperties",
     "required",
 )
-_QUANTITY: Json = {
-    "x-kubernetes-int-or-string": True,
-    "pattern": PATTERN,
-    "maxLength": MAX_LENGTH,
-}
 # The API server knows metadata; the name stands here so that rules may point at it.
 _METADATA: Json = {"type": "object", "properties": {"name": {"type": "string"}}}
 
@@ -170,8 +167,7 @@ class _Structural:
     def _shape(self, raw: Json) -> Json:
         """What the API server wants beside pydantic's own words."""
         if "x-kubernetes-quantity" in raw:
-            narrower = {"pattern": raw["pattern"], "minimum": 0} if "pattern" in raw else {}
-            return {**_QUANTITY, **narrower}
+            return _quantity(in_bytes=raw["x-kubernetes-quantity"] == "bytes")
         match raw.get("type"):
             case "array":
                 return self._list(raw["items"])
@@ -212,6 +208,15 @@ class _Structural:
             "additionalProperties": self._value(raw["additionalProperties"]),
             "x-kubernetes-validations": [_rule(rule)],
         }
+
+
+def _quantity(*, in_bytes: bool) -> Json:
+    return {
+        "x-kubernetes-int-or-string": True,
+        "maxLength": MAX_LENGTH,
+        **({"minimum": 0} if in_bytes else {}),
+        "x-kubernetes-validations": [_rule(BYTES if in_bytes else QUANTITY)],
+    }
 
 
 def _kept(raw: Json) -> Json:
