@@ -52,8 +52,3 @@ DEVICE_PROTECTION = f"{GROUP}/device-protection"
 
 NODE_FINALIZER = f"{GROUP}/node"
 """Device finalizer. The agent writes it before it materialises the device and removes it after."""
-
-
-def claim_label(value: str) -> dict[str, str]:
-    """The label set of pods and objects that take part, `value` being `"true"`."""
-    return {PODS_LABEL: value}
