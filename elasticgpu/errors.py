@@ -1,7 +1,8 @@
 """The whole error tree: each class is named for what the caller does next.
 
 ElasticGPUError
-├── Retry(after)          ask again after that many seconds
+├── Retry(after)          not now, nothing is under way: ask again after that many seconds
+├── Working(after)        it goes on in the background: ask again until there is a final answer
 ├── Refused               final for this object as it stands; tell the person who wrote it
 ├── Reschedule            this node cannot; choose another one
 ├── NotOurs               somebody else's object: leave it alone, say nothing
@@ -23,9 +24,18 @@ class ElasticGPUError(Exception):
 
 
 class Retry(ElasticGPUError):
-    """Not now: ask again after `after` seconds."""
+    """Not now, and nothing is under way: ask again after `after` seconds, not sooner."""
 
     def __init__(self, reason: str, after: float = 1.0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.after = after
+
+
+class Working(ElasticGPUError):
+    """It goes on in the background: ask again in `after` seconds, and until it is finished."""
+
+    def __init__(self, reason: str, after: float = 5.0) -> None:
         super().__init__(reason)
         self.reason = reason
         self.after = after
@@ -40,7 +50,7 @@ class Refused(ElasticGPUError):
 
 
 class Reschedule(ElasticGPUError):
-    """The chosen node cannot serve this; another one may."""
+    """The chosen node cannot serve this, and nothing is under way there; another one may."""
 
 
 class NotOurs(ElasticGPUError):

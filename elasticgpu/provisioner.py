@@ -2,10 +2,63 @@
 
 A provisioner cuts devices of one kind from cards. `place` says which part of which card (pure;
 the controller calls it while it decides), `prepare` makes that part visible to a container (on
-the node). Publish the class under the entry-point group `elasticgpu.provisioners`, with the name
-that classes write as `provisioner:`.
+the node). A plugin that has nothing outside the cluster is done with these two:
 
-Answers beside success: raise `Retry(after)`, `Refused(reason)`, `Reschedule` or `NotOurs`.
+    class Half(Provisioner):
+        name = "example.com/half"
+
+        def place(self, want, node):
+            for card in node.cards:
+                if card.core_free >= 50:
+                    return Slice((CardSlice(gpu=card.name, core=50, memory=0),))
+            return None
+
+        async def prepare(self, device, host):
+            (part,) = device.spec.source.devices
+            uuid = host.card(part.gpu).status.uuid
+            return ContainerEdits(env=[f"{host.variable('UUID')}={uuid}"])
+
+One that has to ask somebody else overrides `provision` and `release` as well:
+
+        async def provision(self, request):
+            handle = await self.backend.create(request.name, request.place)
+            return request.device(handle=handle)
+
+        async def release(self, device):
+            await self.backend.delete(device.spec.source.handle or device.name)
+
+Publish the class under the entry-point group `elasticgpu.provisioners`, with the name that
+classes write as `provisioner:`.
+
+**What the two may answer.** Beside success they raise one of
+
+    Retry(reason, after)    not now, and nothing is under way. Asked again, the same request, later
+                            each time, never sooner than after `after` seconds.
+    Working(reason, after)  it goes on in the background. Asked again, the same request, after
+                            `after` seconds, until there is another answer: *even if the claim is
+                            deleted* meanwhile.
+    Refused(reason)         final for the claim as it stands, and nothing is under way. Said once;
+                            asked again when the claim or its class changes, and every ten minutes.
+    Reschedule(reason)      the node cannot, and nothing is under way there. It is remembered for
+                            the claim, and another node is chosen. Only `provision`.
+    NotOurs()               somebody else serves it: nothing is made, said or tried again.
+
+Any other exception, and a call that takes longer than `timeout`, says nothing: what was under way
+may still be. It is asked again, later each time, *even if the claim is deleted*, and its room on
+the cards stays taken. So translate what you know into one of the five, and let the rest fly.
+
+**What is promised.** Before the first call the request is written down on the claim, and the claim
+kept from going: a crash at any moment leads to the same request again, under the same
+`request.name`, which is your key: made already, answer the same. The answer is compared with the
+request before it is stored; of one that is not what was asked for, or that the API server refuses,
+`release` is called. `release` comes when no claim has the device any more and its reclaim policy is
+Delete, with the device looked up a moment before; called again, or for what never was, it succeeds.
+While it fails the device is Failed and says why.
+
+**Where it runs.** `provision` and `release` run on an event loop of the plugin's own, in a thread
+of its own, at most `concurrency` calls at once: one that hangs or blocks harms this plugin's claims
+only. `place` is called in line with the decisions of all claims, and nothing can stop it: it must
+be quick.
 """
 
 from __future__ import annotations
@@ -23,10 +76,15 @@ from elasticgpu.api.elasticgpu import CardSlice, DeviceSource, ElasticGPU, Elast
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import Model, ObjectMeta, ObjectReference
-from elasticgpu.api.names import BOUND_BY_CONTROLLER, DEVICE_PROTECTION, PROVISIONED_BY
+from elasticgpu.api.names import (
+    BOUND_BY_CONTROLLER,
+    DEVICE_PROTECTION,
+    PROVISIONED_BY,
+    device_name,
+)
 from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
-from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry
+from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
 from elasticgpu.rules.fleet import CardView, NodeView
 from elasticgpu.rules.ledger import Slice
 
@@ -47,6 +105,7 @@ __all__ = [
     "Reschedule",
     "Retry",
     "Slice",
+    "Working",
     "discover",
 ]
 
@@ -100,7 +159,10 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One device to be made: for whom, by which class, and where placement put it."""
+    """One device to be made: for whom, by which class, and where placement put it.
+
+    Asked again, all of it is the same, but for what somebody changed of the claim meanwhile.
+    """
 
     claim: ElasticGPUClaim
     gpu_class: ElasticGPUClass
@@ -113,16 +175,25 @@ class Request:
         """The device's name, from the claim's uid: a second try meets the first one."""
         return device_name(self.claim.uid)
 
-
-def device_name(claim_uid: str) -> str:
-    """Name of the device provisioned for a claim."""
-    return f"egpu-{claim_uid}"
+    def device(
+        self, *, handle: str = "", attributes: Mapping[str, str] | None = None
+    ) -> ElasticGPU:
+        """The ElasticGPU that is asked for, with your own key (`request.name` if you have none)
+        and what else you need to remember. Both are fixed once it is stored."""
+        return build(self.gpu_class.spec.provisioner, self, handle, attributes or {})
 
 
 class Provisioner(ABC):
     """One way of cutting devices from cards. `place` and `prepare` are required."""
 
     name: ClassVar[str]
+    """What a class's `provisioner:` says."""
+
+    concurrency: ClassVar[int] = 8
+    """Calls of `provision` and `release` under way at once, at most."""
+
+    timeout: ClassVar[float] = 60.0
+    """Seconds that one call of `provision` or `release` may take; then it is cancelled."""
 
     @abstractmethod
     def place(self, want: Demand, node: NodeView) -> Slice | None:
@@ -133,11 +204,11 @@ class Provisioner(ABC):
         """
 
     async def provision(self, request: Request) -> ElasticGPU:
-        """The device for a request, named `request.name`; called again, it answers the same."""
+        """Make the device and answer `request.device(…)`; called again, it answers the same."""
         return build(self.name, request)
 
     async def release(self, device: ElasticGPU) -> None:
-        """Free what exists outside the cluster; called again, it succeeds."""
+        """Free what exists outside the cluster; called again, or for nothing, it succeeds."""
 
     @abstractmethod
     async def prepare(self, device: ElasticGPU, host: Host) -> ContainerEdits:
@@ -147,7 +218,14 @@ class Provisioner(ABC):
         """Undo `prepare`; called twice, or for what never was, it succeeds."""
 
 
-def build(driver: str, request: Request) -> ElasticGPU:
+def overrides(plugin: Provisioner, method: str) -> bool:
+    """Whether the plugin has a `provision` or `release` of its own; the default asks nobody."""
+    return getattr(type(plugin), method) is not getattr(Provisioner, method)
+
+
+def build(
+    driver: str, request: Request, handle: str = "", attributes: Mapping[str, str] | None = None
+) -> ElasticGPU:
     """The ElasticGPU object of a request: owned by the claim from its first moment."""
     claim, parts = request.claim, request.place.devices
     return ElasticGPU(
@@ -164,9 +242,9 @@ def build(driver: str, request: Request) -> ElasticGPU:
             node_name=request.node,
             source=DeviceSource(
                 driver=driver,
-                handle=request.name,
+                handle=handle or request.name,
                 devices=list(parts),
-                attributes=dict(request.place.attributes),
+                attributes={**request.place.attributes, **(attributes or {})},
             ),
         ),
     )
@@ -193,6 +271,8 @@ def discover() -> Mapping[str, Provisioner]:
             raise Refused(f"provisioner {point.name} ({point.value}) fails: {error}") from error
         if not isinstance(plugin, Provisioner) or getattr(plugin, "name", "") != point.name:
             raise Refused(f"{point.value} is published as {point.name} but is not that provisioner")
+        if plugin.concurrency < 1 or plugin.timeout <= 0:
+            raise Refused(f"{point.value}: concurrency and timeout must be positive")
         if point.name in found:
             raise Refused(f"two provisioners are called {point.name}: uninstall one")
         found[point.name] = plugin

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
+from .elasticgpu import CardSlice, ReclaimPolicy
 from .meta import (
     GROUP,
     VERSION,
@@ -138,6 +139,31 @@ class ClaimUser(Model):
     ] = []
 
 
+class ProvisioningRequest(Model):
+    """What the claim's provisioner was asked for, to be asked for again in the same words."""
+
+    provisioner: Annotated[Name, Field(min_length=1, description="Whom it was asked of.")]
+    class_name: Annotated[Name, Field(description="The class it is made for.")] = ""
+    parameters: Annotated[
+        dict[Name, Annotated[str, StringConstraints(max_length=512)]],
+        Field(max_length=32, description="What the class told the provisioner."),
+    ] = {}
+    reclaim_policy: Annotated[
+        ReclaimPolicy, Field(description="What becomes of the device afterwards.")
+    ] = "Delete"
+    requests: Annotated[
+        dict[Name, Quantity], Field(max_length=16, description="What the claim asked for.")
+    ] = {}
+    node_name: Annotated[Name, Field(description="The node chosen for the device.")] = ""
+    devices: Annotated[
+        list[CardSlice], Field(max_length=16, description="The parts of cards chosen for it.")
+    ] = []
+    attributes: Annotated[
+        dict[Label, Annotated[str, StringConstraints(max_length=256)]],
+        Field(max_length=32, description="What placement noted for the provisioner."),
+    ] = {}
+
+
 class ClaimStatus(Model):
     """Where in its life the claim is."""
 
@@ -156,6 +182,10 @@ class ClaimStatus(Model):
     users: Annotated[
         list[ClaimUser], Field(max_length=256, description="The pods that hold the claim.")
     ] = []
+    provisioning: Annotated[
+        ProvisioningRequest | None,
+        Field(description="The device being made for it: present until there is a final answer."),
+    ] = None
     excluded_nodes: Annotated[
         list[Name],
         Field(

@@ -47,8 +47,22 @@ PROVISIONED_BY = f"{GROUP}/provisioned-by"
 CLAIM_PROTECTION = f"{GROUP}/claim-protection"
 """Claim finalizer. Written with the bind; removed when no pod uses the claim any more."""
 
+PROVISIONING = f"{GROUP}/provisioning"
+"""Claim finalizer. Written before a provisioner with a `provision` of its own is first asked, and
+removed after its final answer, so that nothing it makes can be left without an object."""
+
 DEVICE_PROTECTION = f"{GROUP}/device-protection"
 """Device finalizer. Written with the bind; removed when no claim holds the device any more."""
 
 NODE_FINALIZER = f"{GROUP}/node"
 """Device finalizer. The agent writes it before it materialises the device and removes it after."""
+
+
+def device_name(claim_uid: str) -> str:
+    """Name of the device provisioned for a claim: a second try meets the first one."""
+    return f"egpu-{claim_uid}"
+
+
+def claim_label(value: str) -> dict[str, str]:
+    """The label set of pods and objects that take part, `value` being `"true"`."""
+    return {PODS_LABEL: value}

@@ -33,7 +33,7 @@ from elasticgpu.rules.binding import (
     Wait,
 )
 
-from .provisioning import create, provision
+from .creating import create, provision
 from .views import claim_view
 from .world import World
 
@@ -64,6 +64,7 @@ class Binder:
         self.world.gpus.subscribe(self._gpu_changed)
         self.world.classes.subscribe(self._class_changed)
         self.world.on_freed(self.wake)
+        self.world.works.on_ended.append(self.queue.add)
 
     def _claim_changed(self, change: Change[ElasticGPUClaim]) -> None:
         if change.new is not None:
@@ -136,8 +137,11 @@ class Binder:
             if claim is None or not _wants(claim, device):
                 await create(self.world, device)
 
-    async def _bind_new(self, claim: ElasticGPUClaim, making: Awaitable[ElasticGPU]) -> None:
-        """Bind what is being made; why it cannot be made is said on the claim, and tried again."""
+    async def _bind_new(self, claim: ElasticGPUClaim, making: Awaitable[ElasticGPU | None]) -> None:
+        """Bind what is being made; why it cannot be made is said on the claim, and tried again.
+
+        What a provisioner makes by itself comes back as a device that points at the claim.
+        """
         try:
             device = await making
         except (Refused, Retry, Invalid, Forbidden) as error:
@@ -145,7 +149,8 @@ class Binder:
             name = self.world.class_in_effect(claim) or ""
             await self._report(claim, Wait("ProvisioningFailed", str(error)), name)
             raise
-        await self._bind(claim, device)
+        if device is not None:
+            await self._bind(claim, device)
 
     async def _bind(self, claim: ElasticGPUClaim, device: ElasticGPU) -> None:
         """The four writes, each skipped if it is already true."""

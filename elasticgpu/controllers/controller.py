@@ -17,6 +17,7 @@ from .holders import Holders
 from .inventory import Inventory
 from .pods import Pods
 from .protection import Protection
+from .provisioning import Provisioning
 from .reclaimer import Reclaimer
 from .sweep import sweep
 from .templates import Templates
@@ -68,6 +69,8 @@ async def control(
     world = World(client, plugins)
     recorder = Recorder(client, controller=LEASE, instance=config.identity)
     pods = Pods(world, recorder)
+    provisioning = Provisioning(world, recorder)
+    provisioning.subscribe()
     loops = (
         Binder(world, recorder),
         Reclaimer(world, recorder),
@@ -82,10 +85,13 @@ async def control(
     try:
         async with world.watching(), asyncio.TaskGroup() as group:
             ready.set()
-            log.info("leading: caches are filled, %d loops start", len(loops))
+            log.info("leading: caches are filled, %d loops start", len(loops) + 1)
             group.create_task(recorder.run())
             group.create_task(sweep(client))
+            group.create_task(provisioning.queue.run(provisioning.reconcile, config.workers))
             for loop in loops:
                 group.create_task(loop.queue.run(loop.reconcile, workers=config.workers))
     finally:
+        for runner in world.runners.values():
+            runner.close()
         await recorder.flush(timeout=2)

@@ -5,7 +5,6 @@ One key is one device. Nothing is released or rolled back on the word of the cac
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 
 from elasticgpu.api.claim import ElasticGPUClaim
@@ -17,9 +16,10 @@ from elasticgpu.cluster.clock import timestamp
 from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
-from elasticgpu.errors import ElasticGPUError, NotFound, Refused, Retry
+from elasticgpu.errors import NotFound, Retry
 from elasticgpu.rules import reclaiming
 from elasticgpu.rules.ledger import OVERCOMMITTED
+from elasticgpu.rules.provisioning import Answer
 from elasticgpu.rules.reclaiming import (
     Admit,
     Delete,
@@ -31,13 +31,12 @@ from elasticgpu.rules.reclaiming import (
     in_phase,
     rolled_back,
 )
+from elasticgpu.rules.releasing import RELEASE_FAILED, Call, Free, Hold, unreleased
 from elasticgpu.rules.transaction import given_up
 
+from .releasing import Releasing
 from .views import device_view
 from .world import World
-
-TIMEOUT = 60.0
-"""Seconds a provisioner may take to release one device."""
 
 
 @dataclass
@@ -49,6 +48,9 @@ class Reclaimer:
     queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("reclaimer"))
     denied: set[Key] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self.releasing = Releasing(self.world, self.queue.add_after)
+
     def subscribe(self) -> None:
         """Hear of devices, of the claims they point at, and of cards for a denied one."""
         self.world.devices.subscribe(self._device_changed)
@@ -59,6 +61,8 @@ class Reclaimer:
     def _device_changed(self, change: Change[ElasticGPU]) -> None:
         if change.new is not None:
             self.queue.add(change.new.key)
+        elif change.old is not None:
+            self.releasing.forget(change.old.uid)
 
     def _claim_changed(self, change: Change[ElasticGPUClaim]) -> None:
         for claim in (change.old, change.new):
@@ -81,7 +85,10 @@ class Reclaimer:
         self.denied.discard(key)
         if device is None:
             return
-        match reclaiming.decide(device_view(self.world, device)):
+        decision = reclaiming.decide(device_view(self.world, device))
+        if not isinstance(decision, Delete):
+            self.releasing.forget(device.uid)
+        match decision:
             case Keep():
                 if device.status.reason == OVERCOMMITTED:
                     self.denied.add(key)
@@ -138,31 +145,27 @@ class Reclaimer:
 
     async def _delete(self, device: ElasticGPU) -> None:
         """Free what it stands for outside the cluster, then the object; both can be repeated."""
-        await self._confirm_gone(device)
-        try:
-            await self._release(device)
-        except (Refused, Retry) as error:
-            await self._say(device, str(error))
-            raise
-        await self.world.client.delete(device)
+        match self.releasing.look(device):
+            case Free():
+                await self._confirm_gone(device)
+                if device.terminating:
+                    await self.world.replace(device.without_finalizers(DEVICE_PROTECTION))
+                else:
+                    await self.world.client.delete(device)
+            case Call():
+                await self._confirm_gone(device)
+                await self.releasing.call(device)
+            case Hold(answer):
+                if answer is not None:
+                    await self._say(device, answer)
 
-    async def _release(self, device: ElasticGPU) -> None:
-        name = device.spec.source.driver
-        plugin = self.world.plugins.get(name)
-        if plugin is None:
-            raise Refused(f"its provisioner {name} is not installed: nothing can release it")
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                await plugin.release(device)
-        except TimeoutError:
-            raise Retry(f"{name} did not release it within {TIMEOUT:.0f} s", after=30) from None
-        except ElasticGPUError:
-            raise
-        except Exception as error:
-            raise Refused(f"provisioner {name} failed: {error!r}") from error
-
-    async def _say(self, device: ElasticGPU, message: str) -> None:
-        if device.status.message == message[:1024]:
+    async def _say(self, device: ElasticGPU, answer: Answer) -> None:
+        phase, reason, message = unreleased(device, answer)
+        said = device.status
+        if (phase, reason, message) == (said.phase, said.reason, said.message):
             return
-        self.recorder.event(device, "Warning", "ReleaseFailed", message, action="Release")
-        await self._phase(device, device.status.phase, "ReleaseFailed", message)
+        if not self.releasing.tells(device, reason):
+            return
+        await self._phase(device, phase, reason, message)
+        if phase == "Failed":
+            self.recorder.event(device, "Warning", RELEASE_FAILED, message, action="Release")

@@ -12,15 +12,14 @@ from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import Pod, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Key
+from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import NotFound
-from elasticgpu.provisioner import device_name
 from elasticgpu.rules.binding import ClaimView
 from elasticgpu.rules.entries import Entry, entries, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import EntryView, PodView
 from elasticgpu.rules.holders import HoldersView, holds
-from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.reclaiming import DeviceView
 
 from .world import World
@@ -43,6 +42,8 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         placer=plugin,
         provisioners=tuple(sorted(world.plugins)),
         creating=world.assumed.get(device_name(claim.uid)),
+        in_progress=claim.uid in world.works,
+        refusal=world.works.refusals.get(claim.uid),
         nodes=world.ledger,
     )
 
@@ -70,9 +71,7 @@ def _released(world: World) -> Iterator[Candidate]:
 
 def _candidate(world: World, device: ElasticGPU) -> Candidate:
     cards = (world.gpus.get(("", part.gpu)) for part in device.spec.source.devices)
-    node = device.spec.node_name
-    shut = closed(node, world.nodes.get(("", node))) if node else None
-    return Candidate(device, tuple(card for card in cards if card is not None), shut or "")
+    return Candidate(device, tuple(card for card in cards if card is not None))
 
 
 def _untaken(world: World, device: ElasticGPU, claim: ElasticGPUClaim) -> bool:

@@ -22,12 +22,14 @@ from elasticgpu.api.meta import Key
 from elasticgpu.api.names import PODS_LABEL
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import Change, Informer
-from elasticgpu.provisioner import Provisioner
+from elasticgpu.provisioner import Provisioner, Request, build
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.ledger import holds as holds_room
-from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.stock import Stock
+
+from .plugins import Plugin
+from .works import Work, Works, recall, record, ref
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +47,14 @@ class World:
     def __init__(self, client: Client, plugins: Mapping[str, Provisioner]) -> None:
         self.client = client
         self.plugins = plugins
+        self.runners = {name: Plugin(plugin) for name, plugin in plugins.items()}
+        """Where the plugins' own `provision` and `release` run."""
+        self.works = Works()
+        """Claims for which a provisioner is at work."""
         self.ledger = Ledger()
         self.stock = Stock()
         self.assumed: dict[str, ElasticGPU] = {}
-        """Devices whose create is under way or was never answered, by name: they hold room."""
+        """Devices being made, or whose create was never answered, by name: they hold room."""
         self.taken: dict[str, str] = {}
         """Free devices a bind has chosen and not yet written: name → claim uid."""
         self.granting: dict[Key, frozenset[str]] = {}
@@ -79,7 +85,6 @@ class World:
         )
         self.templates = Informer(client, ResourceClaimTemplate, label_selector=SELECTOR)
         self.gpus.subscribe(self._gpu_changed)
-        self.nodes.subscribe(self._node_changed)
         self.devices.subscribe(self._device_changed)
 
     @asynccontextmanager
@@ -115,18 +120,8 @@ class World:
             self.claims.observed(written)
         return written
 
-    def _node_changed(self, change: Change[Node]) -> None:
-        old, new = change.old, change.new
-        name = (new or old or Node()).name
-        was, now = (closed(name, node) for node in (old, new))
-        self.ledger.set_node(name, now)
-        if was and not now:
-            self._tell_freed()
-
     def _gpu_changed(self, change: Change[GPU]) -> None:
         if change.new is not None:
-            node = change.new.spec.node_name
-            self.ledger.set_node(node, closed(node, self.nodes.get(("", node))))
             self.ledger.set_card(change.new)
         elif change.old is not None:
             self.ledger.drop_card(change.old.name)
@@ -145,7 +140,7 @@ class World:
             self._tell_freed()
 
     def on_freed(self, handler: Callable[[], None]) -> None:
-        """Call `handler` whenever a device gives room back, or a node takes new ones again."""
+        """Call `handler` whenever a device gives room on a card back."""
         self._freed.append(handler)
 
     def _tell_freed(self) -> None:
@@ -154,8 +149,30 @@ class World:
 
     def unanswered(self, key: Key) -> list[ElasticGPU]:
         """Devices of this claim whose create was sent and never answered."""
-        refs = ((device, device.spec.claim_ref) for device in self.assumed.values())
+        sent = (device for device in self.assumed.values() if device.claim_uid not in self.works)
+        refs = ((device, device.spec.claim_ref) for device in sent)
         return [device for device, ref in refs if ref is not None and ref.key == key]
+
+    def begin(self, request: Request) -> None:
+        """Have a provisioner make a device at the place that was chosen; room is counted now."""
+        self._begin(request, Work(ref(request.claim), request.claim, record(request)))
+
+    def resume(self, claim: ElasticGPUClaim) -> None:
+        """Go on with what is written down on the claim: its provisioner may have been asked."""
+        written = claim.status.provisioning
+        if written is not None:
+            work = Work(ref(claim), claim, written, begun=True)
+            self._begin(recall(claim, written), work)
+
+    def _begin(self, request: Request, work: Work) -> None:
+        self.assume(build(request.gpu_class.spec.provisioner, request))
+        self.works.add(work)
+
+    def end(self, work: Work) -> None:
+        """The provisioner is at work for this claim no longer: its room is a device's, or free."""
+        request = recall(work.claim, work.request)
+        self.works.end(work.ref)
+        self.forget(build(work.request.provisioner, request))
 
     def assume(self, device: ElasticGPU) -> None:
         """Count a device from now on, before its create is sent."""
@@ -163,11 +180,14 @@ class World:
         self.ledger.set_device(device)
 
     def forget(self, device: ElasticGPU) -> None:
-        """The create was refused for certain: the device never was."""
+        """The device was refused for certain: it never was, or is what is stored by its name."""
         self.assumed.pop(device.name, None)
-        if self.devices.get(device.key) is None:
+        stored = self.devices.get(device.key)
+        if stored is None:
             self.ledger.drop_device(device.name)
             self._tell_freed()
+        else:
+            self.ledger.set_device(stored)
 
     def class_in_effect(self, claim: ElasticGPUClaim) -> str | None:
         """The class a claim names, else the newest default class; None if there is neither."""

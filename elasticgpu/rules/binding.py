@@ -23,6 +23,7 @@ from .fitting import Candidate, too_small, unsuitable
 from .fleet import Fleet, Ranking
 from .ledger import Slice
 from .placement import Nowhere, Placed, Placer, Wish
+from .provisioning import EFFECTS, Refusal, stands
 from .transaction import BOUND, WITHDRAWN, given_up
 
 
@@ -38,7 +39,8 @@ class ClaimView:
     neither. `named` is the device it points at, `reserved` those that point at it, `available`
     tells the free ones of its class, the best fit of a demand first, `released` those of any class
     whose claim is gone; `creating` is one whose create was sent and not answered. Devices and nodes
-    are looked up only as far as the decision goes.
+    are looked up only as far as the decision goes. `in_progress`: its provisioner is making one,
+    which the provisioning loop sees to; `refusal` is the last final answer of a provisioner.
     """
 
     claim: ElasticGPUClaim
@@ -53,6 +55,8 @@ class ClaimView:
     provisioners: tuple[str, ...] = ()
     nodes: Fleet = field(default_factory=Ranking)
     creating: ElasticGPU | None = None
+    in_progress: bool = False
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +216,8 @@ def _free(view: ClaimView, want: Demand) -> Decision:
     for device in view.reserved:
         if device.claim_uid == view.claim.uid:
             return _resume(device)
+    if view.in_progress:
+        return Settled()
     if view.creating is not None:
         return Create(view.creating)
     answers = [answer for d in view.reserved if (answer := _reserved(want, d)) is not None]
@@ -284,6 +290,10 @@ def _provision(view: ClaimView, want: Demand) -> Decision:
             f"class {name} wants provisioner {gpu_class.spec.provisioner}, which is not installed; "
             f"installed: {', '.join(view.provisioners) or 'none'}",
         )
+    if view.refusal is not None and stands(view.refusal, view.claim, gpu_class):
+        effect = EFFECTS[view.refusal.answer.kind]
+        words = view.refusal.answer.words
+        return Wait(effect.reason, words, "Warning" if effect.warn else None)
     match placement.place(wish(view, want), view.placer, view.nodes):
         case Placed(node, place):
             return Provision(gpu_class, want, node, place)

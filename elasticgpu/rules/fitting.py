@@ -20,14 +20,10 @@ from .fleet import WHOLE
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A device that exists, with the cards it is made of.
-
-    `closed` says why its node gets nothing new, empty if it does.
-    """
+    """A device that exists, with the cards it is made of."""
 
     device: ElasticGPU
     cards: tuple[GPU, ...] = ()
-    closed: str = ""
 
 
 def unsuitable(
@@ -40,8 +36,7 @@ def unsuitable(
 ) -> str | None:
     """Why an existing device does not serve the claim; None if it does.
 
-    A device chosen `by_name` (by the claim, or by its own claimRef) need not match the selector,
-    nor lie where new devices go.
+    A device chosen `by_name` (by the claim, or by its own claimRef) need not match the selector.
     """
     device = candidate.device
     if device.terminating:
@@ -54,8 +49,6 @@ def unsuitable(
         return short
     if by_name:
         return None
-    if candidate.closed:
-        return f"is not to be had: {candidate.closed}"
     if short := _share_too_small(want, candidate):
         return short
     if claim.spec.selector and not selects(claim.spec.selector, device.metadata.labels):

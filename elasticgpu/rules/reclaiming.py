@@ -14,6 +14,7 @@ from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.api.names import BOUND_BY_CONTROLLER, DEVICE_PROTECTION, PROVISIONED_BY
 
 from .ledger import OVERCOMMITTED
+from .releasing import RELEASE_FAILED
 from .transaction import given_up
 
 
@@ -50,7 +51,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """It is Released and its policy says so: free what it stands for, then delete it."""
+    """Its policy says so: free what it stands for outside the cluster, then the object goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,7 @@ def decide(view: DeviceView) -> Decision:
     if device.claim_uid and device.terminating and not _claim_names_it(view):
         return _ownerless(device)
     if device.terminating:
-        free = not device.claim_uid
-        return Unprotect() if free and _protected(device) else Keep()
+        return _going(device, freed_first=made_by_us(device)) if not device.claim_uid else Keep()
     if device.claim_uid:
         return _spare(device) if _claim_elsewhere(view) else Keep()
     return _unclaimed(view, phase)
@@ -113,8 +113,16 @@ def _ownerless(device: ElasticGPU) -> Decision:
     if device.status.phase not in ("Released", "Failed"):
         return Release()
     if device.terminating:
-        return Unprotect() if _protected(device) else Keep()
+        return _going(device, freed_first=not _unadmitted(device))
     return Delete() if device.spec.reclaim_policy == "Delete" else Keep()
+
+
+def _going(device: ElasticGPU, *, freed_first: bool) -> Decision:
+    """Somebody deleted it: what it stands for goes before the object, if its policy says so."""
+    if not _protected(device):
+        return Keep()
+    deletes = device.spec.reclaim_policy == "Delete" or (made_by_us(device) and given_up(device))
+    return Delete() if freed_first and deletes else Unprotect()
 
 
 def _spare(device: ElasticGPU) -> Decision:
@@ -138,7 +146,8 @@ def _unclaimed(view: DeviceView, phase: DevicePhase) -> Decision:
             return Admit()
         case "" | "Pending" | "Failed":
             if phase == "Failed" and not denied:
-                return Keep()
+                recycled = view.device.status.reason == RELEASE_FAILED
+                return Admit() if recycled else Keep()
             if view.lacks is None:
                 return Admit()
             same = denied and view.device.status.message == view.lacks

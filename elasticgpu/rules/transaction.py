@@ -21,6 +21,8 @@ from elasticgpu.api.names import (
     BOUND_BY_CONTROLLER,
     CLAIM_PROTECTION,
     DEVICE_PROTECTION,
+    PROVISIONING,
+    device_name,
 )
 
 from .ledger import OVERCOMMITTED
@@ -66,7 +68,11 @@ def device_bound(device: ElasticGPU, *, now: str) -> ElasticGPU:
 
 
 def pointing(claim: ElasticGPUClaim, device: ElasticGPU) -> ElasticGPUClaim:
-    """Third write: the claim names the device and its class; from now on a missing half is Lost."""
+    """Third write: the claim names the device and its class; from now on a missing half is Lost.
+
+    If the device was provisioned for it, that is over: what kept the claim from going does so no
+    longer, here and in the fourth write.
+    """
     annotations = claim.metadata.annotations
     if claim.spec.elastic_gpu_name == device.name and BIND_COMPLETED in annotations:
         return claim
@@ -80,8 +86,13 @@ def pointing(claim: ElasticGPUClaim, device: ElasticGPU) -> ElasticGPUClaim:
     return (
         claim.but(spec=spec)
         .with_metadata(annotations={**annotations, BIND_COMPLETED: "yes", **chosen})
+        .without_finalizers(*([PROVISIONING] if _made_for(device, claim) else []))
         .with_finalizers(CLAIM_PROTECTION)
     )
+
+
+def _made_for(device: ElasticGPU, claim: ElasticGPUClaim) -> bool:
+    return device.name == device_name(claim.uid)
 
 
 def claim_bound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticGPUClaim:
@@ -91,6 +102,8 @@ def claim_bound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> Elas
     condition = Condition(
         type=BOUND, status="True", reason="Bound", message=f"bound to {device.name}"
     )
+    if claim.status.provisioning is not None and _made_for(device, claim):
+        claim = claim.with_status(provisioning=None)
     return claim.with_status(
         phase=BOUND,
         class_name=device.spec.elastic_gpu_class_name,

@@ -12,7 +12,12 @@ from elasticgpu.api.claim import ClaimSpec, ElasticGPUClaim
 from elasticgpu.api.elasticgpu import CardSlice, ReclaimPolicy
 from elasticgpu.api.gpuclass import ClassSpec, ElasticGPUClass
 from elasticgpu.api.meta import ObjectMeta, ObjectReference
-from elasticgpu.api.names import BOUND_BY_CONTROLLER, DEVICE_PROTECTION, PROVISIONED_BY
+from elasticgpu.api.names import (
+    BOUND_BY_CONTROLLER,
+    DEVICE_PROTECTION,
+    PROVISIONED_BY,
+    device_name,
+)
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 from elasticgpu.errors import Refused
 from elasticgpu.provisioner import (
@@ -25,7 +30,6 @@ from elasticgpu.provisioner import (
     Slice,
     build,
     capacity,
-    device_name,
     discover,
 )
 from elasticgpu.rules.ledger import Ledger, holds

@@ -24,14 +24,19 @@ from elasticgpu.rules.reclaiming import (
     RollBack,
     Unprotect,
 )
+from elasticgpu.rules.releasing import RELEASE_FAILED
 from elasticgpu.rules.transaction import WITHDRAWN
 
 from .build import LATER, NOW, claim, device, ref
 
-Phase = Literal["new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn"]
+Phase = Literal[
+    "new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn",
+    "unreleased",
+]  # fmt: skip
 Owner = Literal["none", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated"]
 PHASES: tuple[Phase, ...] = (
     "new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn",
+    "unreleased",
 )  # fmt: skip
 OWNERS: tuple[Owner, ...] = (
     "none", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated",
@@ -77,7 +82,9 @@ def view(world: World, said: str = FULL) -> DeviceView:
         "reserved": by_name,
         "jilted": by_name,
     }
-    phases: dict[Phase, DevicePhase] = {"new": "", "denied": "Failed", "withdrawn": "Released"}
+    phases: dict[Phase, DevicePhase] = {
+        "new": "", "denied": "Failed", "withdrawn": "Released", "unreleased": "Failed",
+    }  # fmt: skip
     found = device(
         phase=phases.get(world.phase, world.phase),  # type: ignore[arg-type] # the rest are phases
         of=refs.get(world.owner, ref(claim())),
@@ -90,12 +97,22 @@ def view(world: World, said: str = FULL) -> DeviceView:
         found = found.with_status(reason=OVERCOMMITTED, message=said)
     if world.phase == "withdrawn":
         found = found.with_status(reason=WITHDRAWN)
+    if world.phase == "unreleased":
+        found = found.with_status(reason=RELEASE_FAILED)
     return DeviceView(found, pointing.get(world.owner), world.lacks)
 
 
 def given_up(world: World) -> bool:
     """Its claim may live, but will not get it: it says so itself."""
     return world.phase == "withdrawn" or (world.phase == "denied" and world.ours)
+
+
+def going(world: World, *, freed_first: bool) -> Decision:
+    """Somebody deleted it, and no claim has it."""
+    if not world.protected:
+        return Keep()
+    deletes = world.policy == "Delete" or (world.ours and given_up(world))
+    return Delete() if freed_first and deletes else Unprotect()
 
 
 def expected(world: World) -> Decision:
@@ -119,10 +136,13 @@ def expected(world: World) -> Decision:
         case World(owner="elsewhere") if not spare:
             return RollBack()
         case World(owner="none" | "reserved" | "jilted", terminating=True):
-            return Unprotect() if world.protected else Keep()
+            return going(world, freed_first=world.ours)
         case World(owner="none" | "reserved" | "jilted", phase="Available" | "Failed"):
             return Keep()
-        case World(owner="none" | "reserved" | "jilted", phase="Bound" | "Released" | "withdrawn"):
+        case World(
+            owner="none" | "reserved" | "jilted",
+            phase="Bound" | "Released" | "withdrawn" | "unreleased",
+        ):
             return Admit()
         case World(owner="none" | "reserved" | "jilted", lacks=None):
             return Admit()
@@ -133,7 +153,7 @@ def expected(world: World) -> Decision:
         case World(phase="new" | "Pending" | "Available" | "Bound"):
             return Release()
         case World(terminating=True):
-            return Unprotect() if world.protected else Keep()
+            return going(world, freed_first=not fresh)
         case World(policy="Delete"):
             return Delete()
         case _:
@@ -143,7 +163,7 @@ def expected(world: World) -> Decision:
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_matrix(phase: Phase, owner: Owner) -> None:
-    """Each of the 2,048 states leads to the decision of the folded matrix."""
+    """Each of the 2,304 states leads to the decision of the folded matrix."""
     cells = [w for w in WORLDS if (w.phase, w.owner) == (phase, owner)]
     wrong = [
         (world, got)
@@ -171,7 +191,16 @@ SCENARIOS: list[tuple[str, World, Decision]] = [
     ("55-released-and-delete", World("Released", "gone", "Delete"), Delete()),
     ("55-failed-and-delete", World("Failed", "gone", "Delete"), Delete()),
     ("55-made-by-an-admin-too", World("Released", "gone", "Delete", ours=False), Delete()),
-    ("55-already-deleting", World("Released", "gone", "Delete", terminating=True), Unprotect()),
+    ("55-already-deleting", World("Released", "gone", "Delete", terminating=True), Delete()),
+    ("55-deleting-and-retained", World("Released", "gone", terminating=True), Unprotect()),
+    ("56-not-released-yet", World("unreleased", "gone", "Delete"), Delete()),
+    ("56-not-released-and-recycled", World("unreleased", "none", "Delete"), Admit()),
+    ("56-policy-now-retain", World("unreleased", "gone"), Keep()),
+    (
+        "made-for-nobody-and-deleting",
+        World("Available", "none", "Delete", terminating=True, ours=True),
+        Delete(),
+    ),
     ("59-deleting-and-bound", World("Bound", "here", "Delete", terminating=True), Keep()),
     ("59-deleting-and-free", World("Available", "none", terminating=True), Unprotect()),
     ("59-let-go-already", World("Available", "none", terminating=True, protected=False), Keep()),
@@ -208,12 +237,18 @@ def test_an_admin_made_device_is_let_in_by_the_ledger_alone() -> None:
 
 
 def test_delete_only_what_was_written_down_as_released() -> None:
-    """Delete comes after Released or Failed, with policy Delete, and never without a claimRef."""
+    """Delete comes after Released or Failed, with policy Delete, and never without a claimRef;
+    one that somebody deletes may be without, if we made it."""
     for world in reaching(Delete):
-        assert world.phase in ("Released", "Failed", "denied", "withdrawn")
+        deleted = world.terminating and world.protected
         assert world.policy == "Delete" or given_up(world)
-        assert world.owner in ("gone", "recreated", "elsewhere") or given_up(world)
-        assert not world.terminating
+        if world.owner in ("none", "reserved", "jilted"):
+            assert deleted
+            assert world.ours
+        else:
+            assert world.phase in ("Released", "Failed", "denied", "withdrawn", "unreleased")
+            lives = world.owner in ("here", "unbound")
+            assert not lives or given_up(world) or (deleted and world.owner == "unbound")
 
 
 def test_retained_is_never_deleted() -> None:

@@ -1,0 +1,26 @@
+"""The stage of these tests, with waits as short as the machine allows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from elasticgpu.controllers import asking, binder, inventory
+from elasticgpu.rules import provisioning
+
+from .stage import Stage
+
+
+@pytest.fixture
+async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+    """Two nodes with a card each, a class a provisioner, and no controllers yet."""
+    monkeypatch.setattr(asking, "BASE", 0.01)
+    monkeypatch.setattr(asking, "CAP", 0.05)
+    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    monkeypatch.setattr(provisioning, "SOONEST", 0.01)
+    monkeypatch.setattr(binder, "WAKE_AFTER", 0.01)
+    monkeypatch.setattr(inventory, "GATHER", 600.0)
+    one = Stage()
+    yield one
+    await one.end()
