@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Json = dict[str, Any]
@@ -10,6 +11,7 @@ API = "elasticgpu.io/v1alpha1"
 OURS = f"/apis/{API}"
 SPACE = "bench"
 CLASS = "bench"
+NODES = "/api/v1/nodes"
 GPUS = f"{OURS}/gpus"
 DEVICES = f"{OURS}/elasticgpus"
 CLAIMS = f"{OURS}/namespaces/{SPACE}/elasticgpuclaims"
@@ -28,6 +30,15 @@ def fleet(devices: int) -> list[Json]:
     """The cards that hold so many devices, in whole nodes."""
     nodes = -(-devices // (SHARES * CARDS))
     return [_card(node, index) for node in range(nodes) for index in range(CARDS)]
+
+
+def homes(cards: Iterable[Json]) -> list[Json]:
+    """The nodes of these cards, Ready."""
+    status = {"conditions": [{"type": "Ready", "status": "True"}]}
+    return [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+        for name in sorted({card["spec"]["nodeName"] for card in cards})
+    ]
 
 
 def _card(node: int, index: int) -> Json:

@@ -18,7 +18,7 @@ from tests.cluster.process import Process
 
 from . import objects
 from .load import Load, in_phase
-from .objects import CLAIMS, DEVICES, GPUS, VOLUME_CLAIMS, VOLUMES, Json
+from .objects import CLAIMS, DEVICES, GPUS, NODES, VOLUME_CLAIMS, VOLUMES, Json
 from .server import Etcd, controller, cpu_seconds, running, say, stopped, volume_binder
 
 SETTLE = 3.0
@@ -52,20 +52,20 @@ class Bench:
         """Remove the load of a round, once nobody watches it who could care."""
         for prefix in ("elasticgpu.io/elasticgpus/", "elasticgpu.io/elasticgpuclaims/",
                        "elasticgpu.io/gpus/", "persistentvolumes/", "persistentvolumeclaims/",
-                       "events/"):  # fmt: skip
+                       "minions/", "events/"):  # fmt: skip
             self.etcd.wipe(f"/registry/{prefix}")
 
     async def make_fleet(self, devices: int) -> list[Json]:
-        """Create the cards that hold so many devices, as their agents would."""
+        """Create the cards that hold so many devices, as their agents would, and their nodes."""
         cards = objects.fleet(devices)
-
-        async def make(card: Json) -> Json:
-            made = await self.load.send("POST", GPUS, card)
-            path = f"{GPUS}/{card['metadata']['name']}/status"
-            return await self.load.send("PUT", path, {**card, "metadata": made["metadata"]})
-
-        await self.load.each(cards, make)
+        await self.load.each(objects.homes(cards), lambda node: self._make(NODES, node))
+        await self.load.each(cards, lambda card: self._make(GPUS, card))
         return cards
+
+    async def _make(self, path: str, obj: Json) -> Json:
+        made = await self.load.send("POST", path, obj)
+        status = f"{path}/{obj['metadata']['name']}/status"
+        return await self.load.send("PUT", status, {**obj, "metadata": made["metadata"]})
 
     @contextmanager
     def measuring(self, sample: Sample, *processes: Process) -> Iterator[None]:

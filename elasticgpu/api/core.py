@@ -218,10 +218,18 @@ class NodeSpec(Model):
     taints: list[Taint] = []
 
 
+class NodeCondition(Model):
+    """One observed fact of a node, as its kubelet or, when that is silent, Kubernetes wrote it."""
+
+    type: str
+    status: str = ""
+
+
 class NodeStatus(Model):
-    """What of a node's status matters here: what pods may ask of it in all."""
+    """What of a node's status matters here: what pods may ask of it in all, and how it is."""
 
     allocatable: dict[str, int | str] = {}
+    conditions: list[NodeCondition] = []
 
 
 class Node(KubeObject):

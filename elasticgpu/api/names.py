@@ -61,8 +61,3 @@ NODE_FINALIZER = f"{GROUP}/node"
 def device_name(claim_uid: str) -> str:
     """Name of the device provisioned for a claim: a second try meets the first one."""
     return f"egpu-{claim_uid}"
-
-
-def claim_label(value: str) -> dict[str, str]:
-    """The label set of pods and objects that take part, `value` being `"true"`."""
-    return {PODS_LABEL: value}

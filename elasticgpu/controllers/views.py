@@ -20,6 +20,7 @@ from elasticgpu.rules.entries import Entry, entries, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import EntryView, PodView
 from elasticgpu.rules.holders import HoldersView, holds
+from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.reclaiming import DeviceView
 
 from .world import World
@@ -71,7 +72,9 @@ def _released(world: World) -> Iterator[Candidate]:
 
 def _candidate(world: World, device: ElasticGPU) -> Candidate:
     cards = (world.gpus.get(("", part.gpu)) for part in device.spec.source.devices)
-    return Candidate(device, tuple(card for card in cards if card is not None))
+    node = device.spec.node_name
+    shut = closed(node, world.nodes.get(("", node))) if node else None
+    return Candidate(device, tuple(card for card in cards if card is not None), shut or "")
 
 
 def _untaken(world: World, device: ElasticGPU, claim: ElasticGPUClaim) -> bool:

@@ -26,6 +26,7 @@ from elasticgpu.provisioner import Provisioner, Request, build
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.ledger import holds as holds_room
+from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.stock import Stock
 
 from .plugins import Plugin
@@ -85,6 +86,7 @@ class World:
         )
         self.templates = Informer(client, ResourceClaimTemplate, label_selector=SELECTOR)
         self.gpus.subscribe(self._gpu_changed)
+        self.nodes.subscribe(self._node_changed)
         self.devices.subscribe(self._device_changed)
 
     @asynccontextmanager
@@ -120,8 +122,18 @@ class World:
             self.claims.observed(written)
         return written
 
+    def _node_changed(self, change: Change[Node]) -> None:
+        old, new = change.old, change.new
+        name = (new or old or Node()).name
+        was, now = (closed(name, node) for node in (old, new))
+        self.ledger.set_node(name, now)
+        if was and not now:
+            self._tell_freed()
+
     def _gpu_changed(self, change: Change[GPU]) -> None:
         if change.new is not None:
+            node = change.new.spec.node_name
+            self.ledger.set_node(node, closed(node, self.nodes.get(("", node))))
             self.ledger.set_card(change.new)
         elif change.old is not None:
             self.ledger.drop_card(change.old.name)
@@ -140,7 +152,7 @@ class World:
             self._tell_freed()
 
     def on_freed(self, handler: Callable[[], None]) -> None:
-        """Call `handler` whenever a device gives room on a card back."""
+        """Call `handler` whenever a device gives room back, or a node takes new ones again."""
         self._freed.append(handler)
 
     def _tell_freed(self) -> None:

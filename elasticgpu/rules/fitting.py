@@ -20,10 +20,14 @@ from .fleet import WHOLE
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A device that exists, with the cards it is made of."""
+    """A device that exists, with the cards it is made of.
+
+    `closed` says why its node gets nothing new, empty if it does.
+    """
 
     device: ElasticGPU
     cards: tuple[GPU, ...] = ()
+    closed: str = ""
 
 
 def unsuitable(
@@ -36,7 +40,8 @@ def unsuitable(
 ) -> str | None:
     """Why an existing device does not serve the claim; None if it does.
 
-    A device chosen `by_name` (by the claim, or by its own claimRef) need not match the selector.
+    A device chosen `by_name` (by the claim, or by its own claimRef) need not match the selector,
+    nor lie where new devices go.
     """
     device = candidate.device
     if device.terminating:
@@ -49,6 +54,8 @@ def unsuitable(
         return short
     if by_name:
         return None
+    if candidate.closed:
+        return f"is not to be had: {candidate.closed}"
     if short := _share_too_small(want, candidate):
         return short
     if claim.spec.selector and not selects(claim.spec.selector, device.metadata.labels):

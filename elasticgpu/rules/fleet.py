@@ -27,13 +27,15 @@ NO_ROOM: Room = (-(1 << 62), -(1 << 62))
 class CardView:
     """One card with what is free of it: `core` in percent, `memory` in bytes.
 
-    `mode` is the provisioner that has the card now, empty while nothing holds any of it.
+    `mode` is the provisioner that has the card now, empty while nothing holds any of it; `closed`
+    says why its node gets nothing new, empty if it does.
     """
 
     gpu: GPU
     core_free: int
     memory_free: int
     mode: str = ""
+    closed: str = ""
 
     @property
     def name(self) -> str:
@@ -83,8 +85,9 @@ class Ranking:
         """Take a node in, or its newer state."""
         self.drop(node.name)
         free = share(node.cards)
-        core = max((card.core_free for card in node.cards), default=0)
-        memory = max((card.memory_free for card in node.cards), default=0)
+        open_ones = [card for card in node.cards if not card.closed]
+        core = max((card.core_free for card in open_ones), default=0)
+        memory = max((card.memory_free for card in open_ones), default=0)
         self._nodes[node.name] = (node, free, (core, memory))
         insort(self._sorted, (free, node.name))
 

@@ -80,6 +80,7 @@ class Ledger:
         self._views: dict[str, CardView] = {}
         self._ranking = Ranking()
         self._changed: set[str] = set()
+        self._closed: dict[str, str] = {}
         for card in cards:
             self.set_card(card)
         for device in devices:
@@ -101,6 +102,20 @@ class Ledger:
             cards.pop(name, None)
             if not cards:
                 del self._by_node[old.spec.node_name]
+
+    def set_node(self, name: str, closed: str | None) -> None:
+        """Why nothing new is placed on this node, in words; None: it is open, as those never named.
+
+        What its devices hold they hold all the same.
+        """
+        if (closed or "") == self._closed.get(name, ""):
+            return
+        if closed:
+            self._closed[name] = closed
+        else:
+            del self._closed[name]
+        for card in self._by_node.get(name, ()):
+            self._touch(card)
 
     def set_device(self, device: ElasticGPU) -> None:
         """Take a device in, or its newer state."""
@@ -160,6 +175,7 @@ class Ledger:
             core_free=WHOLE - sum(row.core for row in rows),
             memory_free=gpu.memory - sum(row.memory for row in rows),
             mode=rows[0].driver if rows else "",
+            closed=self._closed.get(gpu.spec.node_name, ""),
         )
 
     def nodes(self) -> list[str]:

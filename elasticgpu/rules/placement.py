@@ -127,6 +127,8 @@ def candidates(wish: Wish, mode: str, node: NodeView) -> NodeView:
 def unfit(selector: GPUSelector | None, mode: str, card: CardView) -> str | None:
     """Why a card may not serve at all, however much of it is free; None if it may."""
     spec, status = card.gpu.spec, card.gpu.status
+    if card.closed:
+        return card.closed
     if card.gpu.terminating or spec.unschedulable:
         return "unschedulable"
     if status.health != "Healthy":

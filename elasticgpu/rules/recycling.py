@@ -178,7 +178,9 @@ def _as_they_are(
     claim: ElasticGPUClaim, class_name: str, wish: Wish, idle: Iterable[Candidate]
 ) -> list[ElasticGPU]:
     """The devices that would serve the claim, were they Available."""
-    free = (Candidate(freed(c.device).with_status(phase="Available"), c.cards) for c in idle)
+    free = (
+        Candidate(freed(c.device).with_status(phase="Available"), c.cards, c.closed) for c in idle
+    )
     return [c.device for c in free if not unsuitable(claim, class_name, wish.want, c)]
 
 

@@ -16,7 +16,7 @@ from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import KubeObject, Resource, labels_match
-from elasticgpu.api.names import DEFAULT_CLASS_ANNOTATION, PODS_LABEL, claim_label
+from elasticgpu.api.names import DEFAULT_CLASS_ANNOTATION
 from elasticgpu.api.schema import KINDS
 
 from .accepted import objects
@@ -164,7 +164,6 @@ def test_labels_match() -> None:
     assert labels_match({"a": "b"}, {"a": "b", "c": "d"})
     assert not labels_match({"a": "b"}, {"a": "c"})
     assert not labels_match({"a": "b"}, {})
-    assert labels_match(claim_label("true"), {PODS_LABEL: "true"})
 
 
 # -- what the kinds answer ------------------------------------------------------------------------

@@ -116,16 +116,20 @@ def test_node_selector_points_elsewhere(case: Case) -> None:
 
 
 def test_node_cordoned(case: Case) -> None:
-    """A cordoned node keeps its pod waiting; uncordoned, the pod runs there."""
+    """A cordoned node gets no new device and keeps its pod waiting; uncordoned, it gets both."""
+    case.claim("share")
+    case.bound("share")
     case.cluster.kubectl("cordon", "node-0")
     try:
-        case.claim("share")
+        case.claim("new")
         case.pod("patient", {"test": "share"})
         case.allocated("patient")
         wait_for(lambda: unschedulable(case, "patient"), 30, "the scheduler's verdict")
+        case.told("new", "node node-0 is cordoned")
     finally:
         case.cluster.kubectl("uncordon", "node-0")
     assert case.running("patient")["spec"]["nodeName"] == "node-0"
+    case.bound("new")
 
 
 def test_job_completed_and_kept(case: Case) -> None:

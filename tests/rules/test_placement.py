@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -180,6 +181,11 @@ UNFIT: list[tuple[str, CardView, str | None]] = [
         "its admin allows only x.io/a, x.io/b",
     ),
     ("in-another-mode", free(card(), mode="x.io/a"), "serves x.io/a"),
+    (
+        "on-a-closed-node",
+        replace(free(card()), closed="node node-a is cordoned"),
+        "node node-a is cordoned",
+    ),
 ]
 
 
