@@ -17,6 +17,7 @@ from elasticgpu.api.names import (
     PROVISIONED_BY,
 )
 from elasticgpu.api.vocabulary import CORE, MEMORY
+from elasticgpu.rules.nodes import OUT_OF_SERVICE
 
 Object = dict[str, Any]
 
@@ -121,6 +122,13 @@ def card(name: str = "c1", *, node: str = "n1", memory: str = "80Gi") -> Object:
     """A healthy card."""
     made = _object("GPU", {"name": marked(name)}, {"nodeName": marked(node)})
     return {**made, "status": {"memory": memory, "health": "Healthy", "uuid": f"GPU-{name}"}}
+
+
+def node(name: str = "n1", *, ready: str = "True", off: bool = False) -> Object:
+    """A node; one that is `off` has the taint by which an admin says so."""
+    spec = {"taints": [{"key": OUT_OF_SERVICE, "effect": "NoExecute"}]} if off else {}
+    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": marked(name)}, "spec": spec}
+    return {**made, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
 
 
 def marked(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from elasticgpu.errors import NotFound
 from tests import auditor
 
 from .kinds import BY_KIND, BY_WORD, KINDS, Kind, place
+from .objects import node
 from .record import Record
 
 Object = dict[str, Any]
@@ -33,14 +34,14 @@ class World:
         self._admin = admin
         self._record = record
 
-    async def begin(self, given: Iterable[Object]) -> None:
-        """Make the namespace and all that is given; claims before the devices that bear their
-        uids."""
+    async def begin(self, given: Sequence[Object]) -> None:
+        """Make the namespace and all that is given, and a node for every card; claims before the
+        devices that bear their uids."""
         await self._admin.raw(
             "POST", "/api/v1/namespaces", body={"metadata": {"name": self._record.mark}}
         )
         by_word = defaultdict(list)
-        for obj in given:
+        for obj in (*given, *_nodes(given)):
             by_word[BY_KIND[obj["kind"]].word].append(obj)
         for kind in KINDS:
             await asyncio.gather(*map(self.create, by_word[kind.word]))
@@ -114,6 +115,13 @@ class World:
         kind = BY_WORD[word]
         own = name if kind.namespaced else f"{self._record.mark}-{name}"
         return kind.path(self._record.mark, own, subresource)
+
+
+def _nodes(given: Iterable[Object]) -> list[Object]:
+    """Those on which the given cards are, as far as they are not given themselves."""
+    homes = {obj["spec"]["nodeName"] for obj in given if obj["kind"] == "GPU"}
+    there = {obj["metadata"]["name"] for obj in given if obj["kind"] == "Node"}
+    return [node(home.removeprefix("~")) for home in sorted(homes - there)]
 
 
 def audited(snapshot: Snapshot, nothing: Path) -> list[str]:
