@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from elasticgpu.api.claim import ClaimSpec, ElasticGPUClaim, ResourceRequests
-from elasticgpu.api.core import Event
+from elasticgpu.api.core import Event, Node, NodeCondition, NodeStatus
 from elasticgpu.api.elasticgpu import ElasticGPU, ReclaimPolicy
 from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
 from elasticgpu.api.gpuclass import ClassSpec, ElasticGPUClass
@@ -36,7 +36,9 @@ class Stage:
     _ended: list[asyncio.Task[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        ready = NodeStatus(conditions=[NodeCondition(type="Ready", status="True")])
         for node in ("node-a", "node-b"):
+            self.server.add(Node(metadata=ObjectMeta(name=node), status=ready))
             status = GPUStatus(memory="80Gi", health="Healthy")
             meta = ObjectMeta(name=f"card-{node[-1]}")
             self.server.add(GPU(metadata=meta, spec=GPUSpec(node_name=node), status=status))
