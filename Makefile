@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 SOURCES = elasticgpu provisioners tests benchmarks
 
-.PHONY: help test test-fast scenarios mutants lint format demo demo-cluster crds protos constraints \
+.PHONY: help test test-fast scenarios mutants lint format demo demo-cluster crds stored protos constraints \
   lines clean
 
 help:  ## what can be made
@@ -53,6 +53,9 @@ demo-cluster: $(READY)
 crds: $(READY)  ## regenerate crds/ and the chart's copy
 	$(BIN)/python -m elasticgpu.api.schema crds/
 	cp crds/*.yaml helm/elasticgpu/files/crds/
+
+stored: $(READY)  ## keep this release's CRDs for later ones to be compared with; RELEASE=v0.2.0
+	$(BIN)/python -m tests.api.compat $(RELEASE)
 
 protos: $(READY)  ## regenerate the kubelet's gRPC stubs
 	scripts/generate-protos.sh

@@ -86,7 +86,12 @@ def crd(kind: type[KubeObject]) -> Json:
 
 def render(kind: type[KubeObject]) -> str:
     """The kind's CRD as YAML, the same text for the same models."""
-    return HEADER + yaml.dump(crd(kind), Dumper=_Plain, sort_keys=False, width=100)
+    return HEADER + dump(crd(kind))
+
+
+def dump(*documents: Json) -> str:
+    """YAML in which everything is written out where it stands, without anchors."""
+    return yaml.dump_all(documents, Dumper=_Plain, sort_keys=False, width=100)
 
 
 def write(folder: Path) -> list[Path]:
@@ -246,8 +251,6 @@ def _column(column: Column) -> Json:
 
 
 class _Plain(yaml.SafeDumper):
-    """No anchors: every list and map is written out where it stands."""
-
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
