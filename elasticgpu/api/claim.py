@@ -61,10 +61,10 @@ class GPUSelector(Model):
         Label, Field(description="The card's architecture, such as hopper.")
     ] = ""
     memory: Annotated[
-        Quantity | None, Field(description="The card has at least this much memory.")
+        Quantity | None, Field(description="The card has at least this much memory, such as 80Gi.")
     ] = None
-    uuid: Annotated[Label, Field(description="Exactly this card.")] = ""
-    node_name: Annotated[Name, Field(description="A card of this node.")] = ""
+    uuid: Annotated[Label, Field(description="The uuid of exactly this card.")] = ""
+    node_name: Annotated[Name, Field(description="The node the card is in.")] = ""
     match_labels: Annotated[
         ShortLabels, Field(description="Labels the GPU object must carry.")
     ] = {}
@@ -77,22 +77,25 @@ class ResourceRequests(Model):
         dict[Name, Quantity],
         Field(
             max_length=16,
-            description="Amounts by resource name. Canonical names: elasticgpu.io/gpu (whole "
-            "cards), gpu-core (percent of a card), gpu-memory (below 1Mi it counts MiB, else "
-            "bytes), gpu-memory-percentage, gpu-count (cards the request is split over), tflops "
-            "(dense FP16), mig-<profile>; a vendor's own names are understood too.",
+            description="Amounts by resource name. Whole cards: elasticgpu.io/gpu. A share: "
+            "elasticgpu.io/gpu-core (percent of a card; 200: two whole cards), "
+            "elasticgpu.io/gpu-memory (such as 4Gi; below 1Mi it counts MiB, else bytes), "
+            "elasticgpu.io/gpu-memory-percentage, elasticgpu.io/tflops (dense FP16); with "
+            "elasticgpu.io/gpu-count it is split evenly over so many cards of one node. One MIG "
+            "instance: elasticgpu.io/mig-<profile>: 1. The names of one vendor, such as "
+            "aliyun.com/gpu-mem, are understood too.",
         ),
     ] = {}
 
 
 class ClaimSpec(Model):
-    """What is asked for."""
+    """What is asked for, and what may serve it."""
 
     elastic_gpu_class_name: Annotated[
         Name | None,
         Field(
             alias="elasticGPUClassName",
-            description="Class that serves the claim. Absent: the default class; "
+            description="Class that serves the claim; set once. Absent: the default class; "
             '"": only devices made ahead, nothing is provisioned.',
         ),
     ] = None
@@ -124,7 +127,7 @@ class ClaimSpec(Model):
         Field(description="PriorityClass of the claim: a higher one may evict pods of a lower."),
     ] = ""
     shared: Annotated[
-        bool, Field(description="True: several pods may use it at once; else one.")
+        bool, Field(description="True: several pods may use it at once; else one at a time.")
     ] = False
 
 

@@ -791,13 +791,3 @@ def test_the_default_class_at_a_glance(bare: Cluster) -> None:
     bare.api.create(PATHS["ElasticGPUClass"], body)
     row = bare.kubectl("get", "egpuclass", "glance").splitlines()[1].split()
     assert row[:5] == ["glance", "p", "Delete", "Immediate", "true"]
-
-
-def test_explain(bare: Cluster) -> None:
-    """`kubectl explain elasticgpuclaim.spec` says what each field is."""
-    text = " ".join(bare.kubectl("explain", "elasticgpuclaim.spec").split())
-    assert "<no description>" not in text
-    assert (
-        "elasticGPUClassName <string> Class that serves the claim. Absent: the default class; "
-        '"": only devices made ahead, nothing is provisioned.'
-    ) in text
