@@ -5,9 +5,11 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 SOURCES = elasticgpu provisioners tests benchmarks
+# Percent of branches below which `make coverage` fails.
+FAIL_UNDER = 0
 
-.PHONY: help test test-fast scenarios mutants lint format demo demo-cluster crds stored protos constraints \
-  lines clean
+.PHONY: help test test-fast coverage scenarios mutants lint format demo demo-cluster crds stored \
+  protos constraints lines clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -28,6 +30,11 @@ test: $(READY)  ## all tests; the real tiers need root and Go
 test-fast: $(READY)  ## the tests that need no cluster
 	$(BIN)/python -m pytest elasticgpu provisioners tests --ignore=tests/cases --ignore=tests/cluster \
 	  --ignore=tests/transport/test_real_server.py --ignore=tests/scenarios/test_real.py $(ARGS)
+
+coverage: $(READY)  ## which branches of api, rules and provisioner.py their own tests take; FAIL_UNDER=100
+	$(BIN)/python -m pytest elasticgpu provisioners tests/api tests/rules tests/provisioner \
+	  tests/architecture --cov --cov-report= $(ARGS)
+	$(BIN)/coverage report --fail-under=$(FAIL_UNDER)
 
 scenarios: $(READY)  ## the 65 scenarios on a real API server, with a fault at every write
 	$(BIN)/python -m pytest tests/scenarios $(ARGS)

@@ -203,6 +203,13 @@ def test_memory_is_bytes() -> None:
     assert CardSlice(gpu="a", memory="4Gi").memory_bytes == 4 << 30
 
 
+@pytest.mark.parametrize("memory", ["x", "1.5", "1e-3"])
+def test_a_card_of_unreadable_memory_serves_nobody(memory: str) -> None:
+    """An older release's agent, or somebody's hand, may have written it."""
+    card = GPU.model_validate({"spec": {"nodeName": "n"}, "status": {"memory": memory}})
+    assert card.memory == 0
+
+
 def test_the_default_class_is_marked() -> None:
     """By the annotation, and only if it says true."""
     one = read(SEED)
