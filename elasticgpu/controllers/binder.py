@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.core import Node, Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
@@ -21,7 +22,7 @@ from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NotFound, Refused, Retry
-from elasticgpu.rules import binding, transaction
+from elasticgpu.rules import binding, company, transaction
 from elasticgpu.rules.binding import (
     Bind,
     Contradiction,
@@ -32,18 +33,29 @@ from elasticgpu.rules.binding import (
     Unbind,
     Wait,
 )
+from elasticgpu.rules.company import Forget, GiveUp, Later
+from elasticgpu.rules.entries import entries
+from elasticgpu.rules.seeking import CompanyView, Place, StartAnew
 
+from .companies import company_view
 from .creating import create, provision
-from .views import claim_view
+from .placing import Pauses, give_up, place
 from .world import World
 
 T = TypeVar("T", ElasticGPU, ElasticGPUClaim)
+M = TypeVar("M")
 
 PATIENCE = 30.0
 """Seconds after which a sentence on a waiting claim is written anew if only its figures changed."""
 
+LATER = 1.0
+"""Seconds after which a claim is looked at again whose company is on its way."""
+
 WAKE_AFTER = 0.05
 """Seconds over which wakes of waiting claims are gathered into one."""
+
+SELDOM = 1.0
+"""The same where pods leave nodes, which they do all the time and mostly to nobody's use."""
 
 
 @dataclass
@@ -55,6 +67,7 @@ class Binder:
     queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("binder"))
     waiting: set[Key] = field(default_factory=set)
     said: dict[Key, float] = field(default_factory=dict)
+    pauses: Pauses = field(default_factory=Pauses)
     _wake: asyncio.TimerHandle | None = None
 
     def subscribe(self) -> None:
@@ -63,6 +76,9 @@ class Binder:
         self.world.devices.subscribe(self._device_changed)
         self.world.gpus.subscribe(self._gpu_changed)
         self.world.classes.subscribe(self._class_changed)
+        self.world.pods.subscribe(self._pod_changed)
+        self.world.nodes.subscribe(self._node_changed)
+        self.world.tenants.on_left(self._pod_left)
         self.world.on_freed(self.wake)
         self.world.works.on_ended.append(self.queue.add)
 
@@ -93,10 +109,28 @@ class Binder:
     def _class_changed(self, change: Change[ElasticGPUClass]) -> None:
         self.wake()
 
-    def wake(self) -> None:
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if _stage(change.old) == _stage(change.new):
+            return
+        for pod in (change.old, change.new):
+            for entry in entries(pod) if pod else ():
+                claim = self.world.claims.get(entry.key)
+                if claim is not None and (
+                    not claim.spec.elastic_gpu_name or claim.status.excluded_nodes
+                ):
+                    self.queue.add(entry.key)
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        if _suiting(change.old) != _suiting(change.new):
+            self.wake()
+
+    def _pod_left(self) -> None:
+        self.wake(SELDOM)
+
+    def wake(self, after: float = WAKE_AFTER) -> None:
         """Ask again for every claim that waits; many wakes at once become one."""
         if self._wake is None and self.waiting:
-            self._wake = asyncio.get_running_loop().call_later(WAKE_AFTER, self._ask_again)
+            self._wake = asyncio.get_running_loop().call_later(after, self._ask_again)
 
     def _ask_again(self) -> None:
         self._wake = None
@@ -110,25 +144,63 @@ class Binder:
         await self._finish_strays(key, claim)
         if claim is None:
             return
-        view = claim_view(self.world, claim)
-        match binding.decide(view):
+        view = company_view(self.world, claim)
+        with self.world.locked({claim.key}):
+            await self._act(claim, view)
+
+    async def _act(self, claim: ElasticGPUClaim, view: CompanyView) -> None:
+        match company.decide(view):
             case Settled():
                 pass
             case Bind(device):
                 await self._bind(claim, device)
-            case Provision() as place:
-                await self._bind_new(claim, provision(self.world, claim, place))
+                self._ask_company(view)
+            case Provision() as chosen:
+                await self._bind_new(claim, provision(self.world, claim, chosen))
             case Create(device):
-                await self._bind_new(claim, create(self.world, device))
+                await self._made(claim, create(self.world, device))
             case Wait() as why:
-                self.waiting.add(key)
-                await self._report(claim, why, view.class_name or "")
+                await self._wait(claim, why)
             case Unbind(device):
                 await self._unbind(claim, device)
             case Lost() as why:
                 await self._lose(claim, why)
             case Contradiction(message):
                 raise Refused(message)
+            case Place() as order:
+                await self._place(claim, view, order)
+            case GiveUp(devices, message):
+                await give_up(self.world, devices, message)
+            case StartAnew(message):
+                await self._start_anew(claim, view, message)
+            case Forget():
+                await self._write(claim, claim.with_status(excluded_nodes=[]), "status")
+            case Later():
+                raise Retry(f"the company of {claim.name} is not ready", after=LATER)
+
+    def _ask_company(self, view: CompanyView) -> None:
+        """What one of them has got further may be what the others wait for."""
+        for member in view.members:
+            if member.claim.status.phase != transaction.BOUND:
+                self.queue.add(member.claim.key)
+
+    async def _place(self, claim: ElasticGPUClaim, view: CompanyView, order: Place) -> None:
+        self.pauses.end(_first(view))
+        with self.world.locked(part.view.claim.key for part in order.parts):
+            await self._made(claim, place(self.world, view, order))
+        self._ask_company(view)
+
+    async def _start_anew(self, claim: ElasticGPUClaim, view: CompanyView, message: str) -> None:
+        """Nothing is excluded any more once they have rested."""
+        first = _first(view)
+        length = self.pauses.length(first)
+        if left := self.pauses.left(first):
+            self.queue.add_after(claim.key, left)
+            words = f"{message}; all are tried again after {length:.0f} s"
+            return await self._wait(claim, Wait("TriedInVain", words))
+        for member in view.members:
+            await self._write(member.claim, member.claim.with_status(excluded_nodes=[]), "status")
+            self.queue.add(member.claim.key)
 
     async def _finish_strays(self, key: Key, claim: ElasticGPUClaim | None) -> None:
         """A create that was never answered is sent again even if nobody wants its device by now:
@@ -138,19 +210,23 @@ class Binder:
                 await create(self.world, device)
 
     async def _bind_new(self, claim: ElasticGPUClaim, making: Awaitable[ElasticGPU | None]) -> None:
-        """Bind what is being made; why it cannot be made is said on the claim, and tried again.
-
-        What a provisioner makes by itself comes back as a device that points at the claim.
-        """
-        try:
-            device = await making
-        except (Refused, Retry, Invalid, Forbidden) as error:
-            self.waiting.add(claim.key)
-            name = self.world.class_in_effect(claim) or ""
-            await self._report(claim, Wait("ProvisioningFailed", str(error)), name)
-            raise
+        """Bind what is being made; what a provisioner makes by itself comes back as a device that
+        points at the claim."""
+        device = await self._made(claim, making)
         if device is not None:
             await self._bind(claim, device)
+
+    async def _made(self, claim: ElasticGPUClaim, making: Awaitable[M]) -> M:
+        """What is made for the claim; why it cannot be made is said there, and tried again."""
+        try:
+            return await making
+        except (Refused, Retry, Invalid, Forbidden) as error:
+            await self._wait(claim, Wait("ProvisioningFailed", str(error)))
+            raise
+
+    async def _wait(self, claim: ElasticGPUClaim, why: Wait) -> None:
+        self.waiting.add(claim.key)
+        await self._report(claim, why, self.world.class_in_effect(claim) or "")
 
     async def _bind(self, claim: ElasticGPUClaim, device: ElasticGPU) -> None:
         """The four writes, each skipped if it is already true."""
@@ -208,6 +284,25 @@ class Binder:
                 self.world.devices.observed(live)
                 raise Retry(f"ElasticGPU {name} was seen too late", after=0.05)
         await self._report(claim, why, claim.status.class_name)
+
+
+def _first(view: CompanyView) -> Key:
+    """The company's name among companies."""
+    return min(member.claim.key for member in view.members)
+
+
+def _stage(pod: Pod | None) -> tuple[object, ...] | None:
+    """What of a pod decides about the claims it names."""
+    if pod is None:
+        return None
+    return (pod.uid, pod.terminating, pod.finished, pod.spec.node_name, pod.spec.scheduling_gates)
+
+
+def _suiting(node: Node | None) -> tuple[object, ...] | None:
+    """What of a node decides which pods it suits."""
+    if node is None:
+        return None
+    return (node.metadata.labels, node.spec, node.status.allocatable)
 
 
 def _serving(gpu: GPU) -> tuple[object, ...]:

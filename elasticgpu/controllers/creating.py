@@ -25,6 +25,15 @@ async def provision(world: World, claim: ElasticGPUClaim, place: Provision) -> E
     Nothing is awaited before the room is counted. Raises Refused for a place that is none, or as
     `create` does.
     """
+    device = take(world, claim, place)
+    return await create(world, device) if device is not None else None
+
+
+def take(world: World, claim: ElasticGPUClaim, place: Provision) -> ElasticGPU | None:
+    """Count the room of a place; the device to be created there, or None as above.
+
+    Raises Refused for a place that is none.
+    """
     plugin = world.plugins[place.gpu_class.spec.provisioner]
     request = Request(claim, place.gpu_class, place.want, place.node, place.place)
     try:
@@ -35,7 +44,7 @@ async def provision(world: World, claim: ElasticGPUClaim, place: Provision) -> E
     except ValidationError as error:
         raise Refused(f"{plugin.name} chose a place that is none: {describe(error)}") from error
     world.assume(device)
-    return await create(world, device)
+    return device
 
 
 async def create(world: World, device: ElasticGPU) -> ElasticGPU:

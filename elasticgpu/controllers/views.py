@@ -11,12 +11,14 @@ from functools import partial
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import Pod, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import Key
 from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import NotFound
 from elasticgpu.rules.binding import ClaimView
-from elasticgpu.rules.entries import Entry, entries, resource_claim_name
+from elasticgpu.rules.classes import waits_for_pod
+from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import EntryView, PodView
 from elasticgpu.rules.holders import HoldersView, holds
@@ -46,7 +48,15 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         in_progress=claim.uid in world.works,
         refusal=world.works.refusals.get(claim.uid),
         nodes=world.ledger,
+        company=_in_company(claim, gpu_class),
     )
+
+
+def _in_company(claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> bool:
+    """Whether others have a say in its node, by what is known of the claim alone."""
+    allowed = gpu_class.spec.allowed_topologies if gpu_class else []
+    beside = claim.spec.colocate_with or made_for(claim)
+    return bool(waits_for_pod(gpu_class) or allowed or beside or claim.status.excluded_nodes)
 
 
 def _reserved(world: World, claim: ElasticGPUClaim) -> tuple[ElasticGPU, ...]:
@@ -92,11 +102,12 @@ def device_view(world: World, device: ElasticGPU) -> DeviceView:
 def holders_view(world: World, claim: ElasticGPUClaim) -> HoldersView:
     """What decides about who holds a claim."""
     pods = tuple(world.pods.by_index("claim", claim.key))
-    others = frozenset(pod.uid for pod in pods if _holds_another(world, pod, claim))
+    others = frozenset(pod.uid for pod in pods if holds_another(world, pod, claim))
     return HoldersView(claim=claim, device=world.device_of(claim), pods=pods, others=others)
 
 
-def _holds_another(world: World, pod: Pod, claim: ElasticGPUClaim) -> bool:
+def holds_another(world: World, pod: Pod, claim: ElasticGPUClaim) -> bool:
+    """Whether the pod holds another of its claims already."""
     keys = {entry.key for entry in entries(pod)} - {claim.key}
     return any(_holds(world, pod, key) for key in keys)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from elasticgpu.api.claim import ElasticGPUClaim, ElasticGPUClaimTemplate
@@ -23,6 +23,7 @@ from elasticgpu.api.names import PODS_LABEL
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import Change, Informer
 from elasticgpu.provisioner import Provisioner, Request, build
+from elasticgpu.rules.classes import in_effect
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.ledger import holds as holds_room
@@ -30,6 +31,7 @@ from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.stock import Stock
 
 from .plugins import Plugin
+from .tenants import Tenants
 from .works import Work, Works, recall, record, ref
 
 log = logging.getLogger(__name__)
@@ -60,6 +62,9 @@ class World:
         """Free devices a bind has chosen and not yet written: name → claim uid."""
         self.granting: dict[Key, frozenset[str]] = {}
         """Pods to whom a claim is being handed, not yet written: claim → pod uids."""
+        self.locking: set[Key] = set()
+        """Claims that are being made, or whose first write, the lock, is under way."""
+        self.tenants = Tenants(client)
         self._freed: list[Callable[[], None]] = []
         self.foreign: set[Key] = set()
         """ResourceClaimTemplates that have a name of ours and are somebody else's."""
@@ -67,7 +72,9 @@ class World:
         self.devices = Informer(
             client, ElasticGPU, indexes={"claim": _claim_key, "released": _is_released}
         )
-        self.claims = Informer(client, ElasticGPUClaim, indexes={"device": _device_name})
+        self.claims = Informer(
+            client, ElasticGPUClaim, indexes={"device": _device_name, "colocated": _colocated}
+        )
         self.classes = Informer(client, ElasticGPUClass)
         self.nodes = Informer(client, Node)
         self.claim_templates = Informer(client, ElasticGPUClaimTemplate)
@@ -85,6 +92,8 @@ class World:
             client, ResourceClaim, label_selector=SELECTOR, indexes={"pod": _pod_key}
         )
         self.templates = Informer(client, ResourceClaimTemplate, label_selector=SELECTOR)
+        self.classes.subscribe(self.tenants.class_changed)
+        self.pods.subscribe(self.tenants.pod_changed)
         self.gpus.subscribe(self._gpu_changed)
         self.nodes.subscribe(self._node_changed)
         self.devices.subscribe(self._device_changed)
@@ -105,8 +114,11 @@ class World:
         )
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(informer.run()) for informer in informers]
+            tasks.append(group.create_task(self.tenants.run()))
             for informer in informers:
                 await _filled(informer)
+            if self.tenants.wanted:
+                await _filled(self.tenants.informer)
             try:
                 yield
             finally:
@@ -201,14 +213,24 @@ class World:
         else:
             self.ledger.set_device(stored)
 
+    @contextmanager
+    def locked(self, keys: Iterable[Key]) -> Iterator[None]:
+        """Nobody else decides about these claims meanwhile."""
+        mine = set(keys)
+        self.locking |= mine
+        try:
+            yield
+        finally:
+            self.locking -= mine
+
     def class_in_effect(self, claim: ElasticGPUClaim) -> str | None:
-        """The class a claim names, else the newest default class; None if there is neither."""
-        if claim.class_name is not None:
-            return claim.class_name
-        defaults = [c for c in self.classes.values() if c.is_default and not c.terminating]
-        defaults.sort(key=lambda c: c.name)
-        newest = max(defaults, key=lambda c: c.metadata.creation_timestamp, default=None)
-        return newest.name if newest else None
+        """Name of the class the claim has: its own, else the default; None if there is neither."""
+        return in_effect(claim, self.classes.values())
+
+    def class_of(self, claim: ElasticGPUClaim) -> ElasticGPUClass | None:
+        """The class in effect, if it exists."""
+        name = self.class_in_effect(claim)
+        return self.classes.get(("", name)) if name else None
 
     def device_of(self, claim: ElasticGPUClaim) -> ElasticGPU | None:
         """The device a claim names."""
@@ -238,6 +260,10 @@ def _claim_key(device: ElasticGPU) -> list[Key]:
 
 def _is_released(device: ElasticGPU) -> list[bool]:
     return [True] if device.status.phase == "Released" else []
+
+
+def _colocated(claim: ElasticGPUClaim) -> list[Key]:
+    return [(claim.namespace, name) for name in claim.spec.colocate_with]
 
 
 def _device_name(claim: ElasticGPUClaim) -> list[str]:

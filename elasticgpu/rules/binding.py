@@ -40,7 +40,8 @@ class ClaimView:
     tells the free ones of its class, the best fit of a demand first, `released` those of any class
     whose claim is gone; `creating` is one whose create was sent and not answered. Devices and nodes
     are looked up only as far as the decision goes. `in_progress`: its provisioner is making one,
-    which the provisioning loop sees to; `refusal` is the last final answer of a provisioner.
+    which the provisioning loop sees to; `refusal` is the last final answer of a provisioner. In
+    `company`, others decide with it where it goes: see `rules/company.py`.
     """
 
     claim: ElasticGPUClaim
@@ -57,6 +58,7 @@ class ClaimView:
     creating: ElasticGPU | None = None
     in_progress: bool = False
     refusal: Refusal | None = None
+    company: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +125,28 @@ class Contradiction:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """The class by which a device is made for a claim, and who cuts it."""
+
+    gpu_class: ElasticGPUClass
+    placer: Placer
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """It needs a device, and its company decides where. Without `maker` none is made, for that
+    reason."""
+
+    want: Demand
+    maker: Maker | Wait
+
+
 Decision = Settled | Bind | Provision | Create | Wait | Unbind | Lost | Contradiction
 
 
-def decide(view: ClaimView) -> Decision:
-    """What to do about a claim."""
+def decide(view: ClaimView) -> Decision | Seek:
+    """What to do about a claim; `Seek` only if it is in company."""
     claim = view.claim
     if claim.terminating:
         return Settled()
@@ -140,7 +159,7 @@ def decide(view: ClaimView) -> Decision:
         return Wait("Refused", error.reason)
 
 
-def _completed(view: ClaimView) -> Decision:
+def _completed(view: ClaimView) -> Decision | Seek:
     claim, device = view.claim, view.named
     name = claim.spec.elastic_gpu_name
     if claim.status.phase not in (BOUND, "Lost") and not (device and device.claim_uid == claim.uid):
@@ -160,7 +179,7 @@ def _completed(view: ClaimView) -> Decision:
     return Settled() if _complete(claim, device) else Bind(device)
 
 
-def _unfinished(view: ClaimView) -> Decision:
+def _unfinished(view: ClaimView) -> Decision | Seek:
     want = demand(view.claim.spec.resources.requests, view.claim.metadata.labels)
     return _named(view, want) if view.claim.spec.elastic_gpu_name else _free(view, want)
 
@@ -211,7 +230,7 @@ def _named(view: ClaimView, want: Demand) -> Decision:
     return Bind(device)
 
 
-def _free(view: ClaimView, want: Demand) -> Decision:
+def _free(view: ClaimView, want: Demand) -> Decision | Seek:
     """Nothing is chosen: ours already, reserved for us, the best fit, or a new one."""
     for device in view.reserved:
         if device.claim_uid == view.claim.uid:
@@ -223,12 +242,8 @@ def _free(view: ClaimView, want: Demand) -> Decision:
     answers = [answer for d in view.reserved if (answer := _reserved(want, d)) is not None]
     if answers:
         return next((a for a in answers if isinstance(a, Bind)), answers[0])
-    if _waits_for_pod(view):
-        return Wait(
-            "WaitForFirstConsumer",
-            "this release does not serve eGPUBindingMode WaitForFirstConsumer: "
-            "use a class with Immediate",
-        )
+    if view.company:
+        return Seek(want, _maker(view, want))
     own_class = view.class_name or ""
     for candidate in view.available(want):
         if unsuitable(view.claim, own_class, want, candidate) is None:
@@ -269,19 +284,15 @@ def _reserved(want: Demand, device: ElasticGPU) -> Decision | None:
             return None
 
 
-def _waits_for_pod(view: ClaimView) -> bool:
-    mode = view.gpu_class.spec.egpu_binding_mode if view.gpu_class else "Immediate"
-    return mode == "WaitForFirstConsumer"
-
-
-def _provision(view: ClaimView, want: Demand) -> Decision:
+def _maker(view: ClaimView, want: Demand) -> Maker | Wait:
+    """Who makes a device for the claim, or why nobody does, wherever there is room."""
     name, gpu_class = view.class_name, view.gpu_class
     if name is None:
         missing = f"it names no class and none is the default; {_known(view)}"
         return Wait("NoClass", missing, event="Normal")
     if name == "":
         none = Nowhere("no ElasticGPU without a class fits it; none is made for class ''")
-        return Wait("NoDevice", none.said(_hint(view, want)), event="Normal")
+        return Wait("NoDevice", none.said(hint(view, want)), event="Normal")
     if gpu_class is None:
         return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
     if view.placer is None:
@@ -294,11 +305,18 @@ def _provision(view: ClaimView, want: Demand) -> Decision:
         effect = EFFECTS[view.refusal.answer.kind]
         words = view.refusal.answer.words
         return Wait(effect.reason, words, "Warning" if effect.warn else None)
-    match placement.place(wish(view, want), view.placer, view.nodes):
-        case Placed(node, place):
-            return Provision(gpu_class, want, node, place)
-        case Nowhere() as nowhere:
-            return Wait("NoCapacity", nowhere.said(_hint(view, want)))
+    return Maker(gpu_class, view.placer)
+
+
+def _provision(view: ClaimView, want: Demand) -> Decision:
+    match _maker(view, want):
+        case Maker(gpu_class, placer):
+            found = placement.place(wish(view, want), placer, view.nodes)
+            if isinstance(found, Placed):
+                return Provision(gpu_class, want, found.node, found.place)
+            return Wait("NoCapacity", found.said(hint(view, want)))
+        case why:
+            return why
 
 
 def wish(view: ClaimView, want: Demand) -> Wish:
@@ -315,7 +333,8 @@ def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:
     )
 
 
-def _hint(view: ClaimView, want: Demand) -> str:
+def hint(view: ClaimView, want: Demand) -> str:
+    """The same in a sentence; empty if there is nothing to say."""
     found = offered(view, want)
     return found.sentence if found else ""
 

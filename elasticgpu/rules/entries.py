@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import Pod, ResourceClaimTemplate
-from elasticgpu.api.meta import Key, ObjectMeta
+from elasticgpu.api.meta import Key, ObjectMeta, OwnerReference
 from elasticgpu.api.names import (
     CLAIM_ANNOTATION,
     CLAIM_TEMPLATE_PREFIX,
@@ -116,6 +117,12 @@ def resource_claim_name(pod: Pod, entry: Entry) -> str:
     """Name of the ResourceClaim made for the entry; empty until kube-controller-manager made it."""
     made = (s for s in pod.status.resource_claim_statuses if s.name == entry.name)
     return next((s.resource_claim_name or "" for s in made), "")
+
+
+def made_for(claim: ElasticGPUClaim) -> OwnerReference | None:
+    """The pod for which a claim was made from a claim template; None if a person made it."""
+    owners = claim.metadata.owner_references
+    return next((owner for owner in owners if owner.controller and owner.kind == "Pod"), None)
 
 
 def template(key: Key) -> ResourceClaimTemplate:

@@ -91,10 +91,15 @@ def _next(
 ) -> tuple[Pod, ...]:
     held = {row.pod_uid for row in rows}
     waiting = [p for p in alive.values() if p.uid not in held and not p.terminating]
-    waiting.sort(key=lambda p: (p.uid not in view.others, p.metadata.creation_timestamp, p.uid))
+    waiting.sort(key=lambda p: turn(p, p.uid in view.others))
     if view.claim.spec.shared:
         return tuple(waiting[: MOST - len(rows)])
     return tuple(waiting[:1]) if not rows else ()
+
+
+def turn(pod: Pod, holds_another: bool) -> tuple[bool, str, str]:
+    """Sort key of the pods that wait for a claim: whose turn it is comes first."""
+    return (not holds_another, pod.metadata.creation_timestamp, pod.uid)
 
 
 def row_of(claim: ElasticGPUClaim, pod: Pod) -> ClaimUser:

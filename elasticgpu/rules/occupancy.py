@@ -34,7 +34,10 @@ class Tenant(KubeObject):
 
 
 def tenant(raw: dict[str, Any]) -> Tenant:
-    """What a pod on its node takes of it, read from the pod as it travels."""
+    """What a pod on its node takes of it, read from the pod as it travels.
+
+    One that has ended is on none.
+    """
     pod = Pod.model_validate(raw)
     meta = pod.metadata
     name = ObjectMeta(
@@ -47,7 +50,7 @@ def tenant(raw: dict[str, Any]) -> Tenant:
         takes = dict(requests(pod))
     except ValueError:  # no server lets it in; it must not keep the others from being counted
         takes = {PODS: 1}
-    return Tenant(metadata=name, node=pod.spec.node_name, takes=takes)
+    return Tenant(metadata=name, node="" if pod.finished else pod.spec.node_name, takes=takes)
 
 
 def requests(pod: Pod) -> Amounts:

@@ -500,37 +500,6 @@ DYNAMIC = rows(
         Provision(gpu_class(), WANT, "node-a", HERE),
     ),
     Row(
-        "52-waits-for-a-pod",
-        seen(TRAIN, **{**GOLD, "gpu_class": gpu_class(egpu_binding_mode="WaitForFirstConsumer")}),
-        Wait(
-            "WaitForFirstConsumer",
-            "this release does not serve eGPUBindingMode WaitForFirstConsumer: "
-            "use a class with Immediate",
-        ),
-    ),
-    Row(
-        "52-waits-though-a-fit-exists",
-        seen(
-            TRAIN,
-            SMALL,
-            **{**GOLD, "gpu_class": gpu_class(egpu_binding_mode="WaitForFirstConsumer")},
-        ),
-        Wait(
-            "WaitForFirstConsumer",
-            "this release does not serve eGPUBindingMode WaitForFirstConsumer: "
-            "use a class with Immediate",
-        ),
-    ),
-    Row(
-        "52-reserved-binds-at-once",
-        seen(
-            TRAIN,
-            device(of=MY_NAME),
-            **{**GOLD, "gpu_class": gpu_class(egpu_binding_mode="WaitForFirstConsumer")},
-        ),
-        Bind(device(of=MY_NAME)),
-    ),
-    Row(
         "create-was-not-answered",
         seen(TRAIN, SMALL, creating=device("egpu-uid", of=MINE), **GOLD),
         Create(device("egpu-uid", of=MINE)),

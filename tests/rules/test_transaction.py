@@ -20,7 +20,7 @@ from elasticgpu.api.names import (
 )
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.rules import binding, transaction
-from elasticgpu.rules.binding import Bind, Decision, Settled
+from elasticgpu.rules.binding import Bind, Decision, Seek, Settled
 from elasticgpu.rules.reclaiming import rolled_back
 
 from .build import DRIVER, LATER, NOW, claim, device, gpu_class, ref, seen
@@ -82,7 +82,9 @@ def go_on(
     return of, found, done
 
 
-def decide(of: ElasticGPUClaim, found: ElasticGPU, rivals: tuple[ElasticGPU, ...]) -> Decision:
+def decide(
+    of: ElasticGPUClaim, found: ElasticGPU, rivals: tuple[ElasticGPU, ...]
+) -> Decision | Seek:
     return binding.decide(seen(of, found, *rivals, gpu_class=gpu_class()))
 
 

@@ -1,0 +1,173 @@
+"""One node for claims that go together: for each a free device or a slice of its cards, or none.
+
+Largest first, each slice's room taken off the node before the next one is sought, so that what is
+answered fits as a whole. Nodes are tried in the order of placement. One claim whose pod has a say
+in its node is sought a place here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.vocabulary import describe
+
+from . import placement
+from .fleet import Fleet, NodeView, Ranking
+from .ledger import Slice
+from .placement import LONGEST, SHOWN, Nowhere, Placed, Placer, Wish
+
+Find = ElasticGPU | Slice
+
+Judge = Callable[[str], str | None]
+"""Why the node of this name may not serve, in words; None if it may."""
+
+
+def anywhere(node: str) -> None:
+    """Every node may serve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeker:
+    """One claim, by its name: what it wishes, the free devices that serve it, the best fit first,
+    and who cuts new ones, if anybody does; `barred` from some nodes."""
+
+    name: str
+    wish: Wish
+    devices: tuple[ElasticGPU, ...] = ()
+    placer: Placer | None = None
+    barred: Judge = anywhere
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The node, and what each seeker gets on it, in their order."""
+
+    node: str
+    finds: tuple[Find, ...]
+
+
+def together(seekers: Sequence[Seeker], fleet: Fleet, judge: Judge) -> Together | Nowhere:
+    """The best node for all seekers; deterministic, ties go by name. A device without node, being
+    remote, is on every node.
+
+    Raises Refused if a provisioner never serves what is sought.
+    """
+    if len(seekers) == 1 and (ready := _ready_made(seekers[0], judge)):
+        return ready
+    order = sorted(range(len(seekers)), key=lambda n: _size(seekers[n]))
+    ordered = [seekers[n] for n in order]
+    for node in _nodes(ordered, fleet):
+        if judge(node.name) is not None:
+            continue
+        finds = _all_on(node, ordered)
+        if not isinstance(finds, _Short):
+            by_place = dict(zip(order, finds, strict=True))
+            return Together(node.name, tuple(by_place[n] for n in range(len(seekers))))
+    return _explained(ordered, fleet, judge)
+
+
+def _ready_made(seeker: Seeker, judge: Judge) -> Together | None:
+    """What exists goes before what would have to be made, on whichever node it is."""
+    for device in seeker.devices:
+        node = device.spec.node_name
+        if not node or judge(node) is None:
+            return Together(node, (device,))
+    return None
+
+
+def _size(seeker: Seeker) -> tuple[object, ...]:
+    """Sort key: whole cards first, then several, then the larger share."""
+    want = seeker.wish.want
+    share = (-want.core, -want.tflops, -want.memory, -want.memory_percentage)
+    return (-want.gpus, -want.count, not want.mig, *share, seeker.name)
+
+
+def _nodes(seekers: Sequence[Seeker], fleet: Fleet) -> Iterator[NodeView]:
+    """Those with cards in the order of the largest seeker, then those of free devices alone."""
+    known = set()
+    for node in fleet.in_order(seekers[0].wish.order.node):
+        known.add(node.name)
+        yield node
+    of_devices = {device.spec.node_name for seeker in seekers for device in seeker.devices}
+    yield from (NodeView(name, ()) for name in sorted(of_devices - known))
+
+
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """The seeker that gets nothing on this node, and why."""
+
+    seeker: Seeker
+    why: str
+
+
+def _all_on(node: NodeView, seekers: Iterable[Seeker]) -> list[Find] | _Short:
+    """What each gets on this node, or the first that gets nothing."""
+    finds: list[Find] = []
+    for seeker in seekers:
+        found = _free_device(seeker, node.name, finds) or _slice(seeker, node)
+        if isinstance(found, str):
+            return _Short(seeker, found)
+        if isinstance(found, Slice) and seeker.placer is not None:
+            node = _taken(node, found, seeker.placer.name)
+        finds.append(found)
+    return finds
+
+
+def _free_device(seeker: Seeker, node: str, gone: Sequence[Find]) -> ElasticGPU | None:
+    here = (d for d in seeker.devices if d.spec.node_name in ("", node) and d not in gone)
+    return next(here, None)
+
+
+def _slice(seeker: Seeker, node: NodeView) -> Slice | str:
+    """A slice of the node's cards, or why there is none."""
+    placer = seeker.placer
+    if placer is None:
+        return "no free device of its class fits, and none is made"
+    if reason := seeker.barred(node.name):
+        return reason
+    if not node.cards:
+        return "no free device fits, and it has no cards"
+    match placement.place(seeker.wish, placer, Ranking((node,))):
+        case Placed(place=place):
+            return place
+        case Nowhere(message, looks):
+            lacks = (f"{c.name}: {placement.lack(seeker.wish, placer.name, c)}" for c in node.cards)
+            return "; ".join(lacks) if looks else message
+
+
+def _taken(node: NodeView, place: Slice, mode: str) -> NodeView:
+    """The node as it is once this slice is cut from its cards."""
+    cards = []
+    for card in node.cards:
+        parts = [part for part in place.devices if part.gpu == card.name]
+        core, memory = sum(p.core for p in parts), sum(p.memory_bytes for p in parts)
+        left = replace(
+            card, core_free=card.core_free - core, memory_free=card.memory_free - memory, mode=mode
+        )
+        cards.append(left if parts else card)
+    return NodeView(node.name, tuple(cards))
+
+
+def _explained(seekers: Sequence[Seeker], fleet: Fleet, judge: Judge) -> Nowhere:
+    """Which nodes were looked at and what speaks against each, bounded."""
+    names = ", ".join(sorted(seeker.name for seeker in seekers))
+    wants = f"{names} together" if len(seekers) > 1 else describe(seekers[0].wish.want)
+    none = f"no node can give {wants}"
+    nodes = list(_nodes(seekers, fleet))
+    if not nodes:
+        return Nowhere(f"{none}: the cluster has no GPU objects")
+    looks = (f"{n.name} ({_against(n, seekers, judge)[:LONGEST]})" for n in nodes[:SHOWN])
+    rest = f"; and {len(nodes) - SHOWN} more nodes" if len(nodes) > SHOWN else ""
+    return Nowhere(none, f"looked at {len(nodes)}: {'; '.join(looks)}{rest}")
+
+
+def _against(node: NodeView, seekers: Sequence[Seeker], judge: Judge) -> str:
+    if reason := judge(node.name):
+        return reason
+    match _all_on(node, seekers):
+        case _Short(seeker, why):
+            return f"{seeker.name}: {why}" if len(seekers) > 1 else why
+        case _:
+            return "nothing"
