@@ -27,13 +27,19 @@ REFRESH = 60.0
 IMPATIENCE = 5.0
 """After a 401 they are looked at again at once, but not more often than this, in seconds."""
 
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where a pod finds its own credentials and namespace."""
+Found = tuple[Callable[[], Awaitable[None]], str]
+"""What reads the credentials anew, and the namespace one stands in."""
+
 
 @dataclass
 class Access:
     """One server and the present credentials for it. Its repr shows no secret.
 
     `authorization` is the value of that header, or empty. `reload` reads the credentials anew
-    and returns the header's value; None where nothing can change.
+    and returns the header's value; None where nothing can change. `namespace` is the one that the
+    kubeconfig's context, or the pod, stands in; empty if none is named.
     """
 
     server: str
@@ -41,6 +47,7 @@ class Access:
     server_name: str | None = None
     proxy: str | None = field(default=None, repr=False)
     authorization: str = field(default="", repr=False)
+    namespace: str = ""
     reload: Callable[[], Awaitable[str]] | None = field(default=None, repr=False)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _read_at: float = field(default=float("-inf"), repr=False)
@@ -79,8 +86,8 @@ async def find(kubeconfig: str | None = None, context: str | None = None) -> Acc
     conf = Configuration()
     files = kubeconfig or os.environ.get("KUBECONFIG") or _default_file()
     try:
-        load = await (_from_files if files else _from_pod)(files, context, conf)
-        access = _access(conf)
+        load, namespace = await (_from_files if files else _from_pod)(files, context, conf)
+        access = _access(conf, namespace)
     except Refused:
         raise
     except Exception as error:
@@ -106,17 +113,19 @@ def _any_exists(files: str) -> bool:
     return any(Path(f).expanduser().exists() for f in files.split(os.pathsep) if f)
 
 
-async def _from_files(files: str, context: str | None, conf: Any) -> Callable[[], Awaitable[None]]:
+async def _from_files(files: str, context: str | None, conf: Any) -> Found:
     if not _any_exists(files):
         raise Refused(f"kubeconfig {files} does not exist")
     from kubernetes_asyncio.config import load_kube_config
 
     loader = await load_kube_config(files, context, client_configuration=conf)
+    chosen: Any = loader.current_context
+    namespace = chosen["context"].get("namespace") or ""
     # Asks an exec or OIDC plugin only when its token is about to expire; reads files always.
-    return lambda: loader.load_and_set(conf)
+    return lambda: loader.load_and_set(conf), namespace
 
 
-async def _from_pod(_: str, context: str | None, conf: Any) -> Callable[[], Awaitable[None]]:
+async def _from_pod(_: str, context: str | None, conf: Any) -> Found:
     if context or not os.environ.get("KUBERNETES_SERVICE_HOST"):
         raise Refused("no kubeconfig: pass --kubeconfig, set KUBECONFIG or write ~/.kube/config")
     from kubernetes_asyncio import config
@@ -127,16 +136,18 @@ async def _from_pod(_: str, context: str | None, conf: Any) -> Callable[[], Awai
         read(client_configuration=conf, try_refresh_token=False)
 
     await load()
-    return load
+    file = SERVICE_ACCOUNT / "namespace"
+    return load, file.read_text().strip() if file.exists() else ""
 
 
-def _access(conf: Any) -> Access:
+def _access(conf: Any, namespace: str) -> Access:
     return Access(
         server=conf.host.rstrip("/"),
         tls=_tls(conf) if conf.host.startswith("https:") else None,
         server_name=conf.tls_server_name,
         proxy=conf.proxy or proxy_for(conf.host),
         authorization=_authorization(conf),
+        namespace=namespace,
     )
 
 

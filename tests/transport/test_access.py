@@ -79,6 +79,16 @@ async def test_the_kubeconfig_named(server: FakeServer, tmp_path: Path) -> None:
     assert server.asked[0].headers["User-Agent"] == "test/1"
 
 
+async def test_the_namespace_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The context's namespace, if it names one."""
+    path = kubeconfig(tmp_path / "named", "http://127.0.0.1:1", {})
+    assert (await access.find(path)).namespace == ""
+    content = yaml.safe_load(Path(path).read_text())
+    content["contexts"][0]["context"]["namespace"] = "team"
+    Path(path).write_text(yaml.safe_dump(content))
+    assert (await access.find(path)).namespace == "team"
+
+
 async def test_where_a_kubeconfig_is_looked_for(
     server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +227,8 @@ async def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tls: Tl
 
     token = tmp_path / "token"
     token.write_text("pod-1\n")
+    (tmp_path / "namespace").write_text("team\n")
+    monkeypatch.setattr(access, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tls.ca_file))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
@@ -224,6 +236,7 @@ async def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tls: Tl
     async with await Client.connect() as client:
         assert (await client.raw("GET", "/who"))["authorization"] == "Bearer pod-1"
         token.write_text("pod-2\n")
+        assert client._access.namespace == "team"
         assert await client._access.renew("Bearer pod-1")
         assert (await client.raw("GET", "/who"))["authorization"] == "Bearer pod-2"
 
