@@ -183,9 +183,13 @@ def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> Nowhere:
 
 def lack(wish: Wish, mode: str, card: CardView) -> str:
     """What keeps a card from serving a wish that no node could serve, in words."""
+    return missing(wish, mode, card) or "does not fit with its neighbours"
+
+
+def missing(wish: Wish, mode: str, card: CardView) -> str | None:
+    """What a card lacks for its part of a wish; None if by itself it would do."""
     if reason := unfit(wish.selector, mode, card):
         return reason
     want = wish.want
     core = WHOLE if want.gpus else want.core // want.count
-    missing = shortage(core, want.memory_of(card.gpu.memory), card)
-    return missing or "does not fit with its neighbours"
+    return shortage(core, want.memory_of(card.gpu.memory), card)
