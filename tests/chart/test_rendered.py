@@ -54,6 +54,8 @@ NAMES = {
     "MutatingAdmissionPolicy/elasticgpu-pods",
     "MutatingAdmissionPolicyBinding/elasticgpu-pods",
     "ClusterRole/elasticgpu-edit",
+    "ClusterRole/elasticgpu-operator",
+    "ClusterRole/elasticgpu-reader",
     "ClusterRole/elasticgpu-view",
     "Role/elasticgpu-controller",
     "RoleBinding/elasticgpu-controller",
