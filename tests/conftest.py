@@ -9,7 +9,12 @@ import pytest
 asyncio.set_event_loop(None)
 
 NODE = ("tests/cluster/", "tests/cases/")
-REAL = (*NODE, "tests/scenarios/test_real", "tests/transport/test_real_server")
+REAL = (
+    *NODE,
+    "tests/cli/test_real_server",
+    "tests/scenarios/test_real",
+    "tests/transport/test_real_server",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
