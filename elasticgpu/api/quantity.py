@@ -1,7 +1,9 @@
 """Kubernetes quantities, exact: no float, no overflow, no rounding.
 
 The grammar is that of `k8s.io/apimachinery/pkg/api/resource`: a signed decimal number and one
-suffix (`n u m k M G T P E`, `Ki … Ei`, or an exponent `e3`).
+suffix (`n u m k M G T P E`, `Ki … Ei`, or an exponent `e3`). It is bounded, 32 characters and
+exponents of two digits, so that no text costs more than another; within the bounds nothing is
+rounded, as Kubernetes itself does below `1n` and above 64 bits.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ Bytes = Annotated[
 """A whole number of bytes, not negative: what cards have and devices are cut from."""
 
 MI = 1 << 20
-_SPLIT = re.compile(r"^([+-]?[0-9.]+)(.*)$")
+_QUANTITY = re.compile(PATTERN)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
@@ -44,10 +46,13 @@ def parse(value: int | str) -> Fraction:
     Raises ValueError if `value` is no quantity or is longer than 32 characters.
     """
     text = str(value)
-    found = _SPLIT.match(text)
-    if found is None or len(text) > MAX_LENGTH or not re.fullmatch(PATTERN, text):
-        raise ValueError(f"{text!r} is not a quantity: write a number such as 10, 4Gi or 3k")
-    number, suffix = Fraction(found[1]), found[2]
+    found = _QUANTITY.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if found is None:
+        raise ValueError(
+            f"{text[:MAX_LENGTH]!r} is not a quantity: write a number such as 10, 4Gi or 3k"
+        )
+    suffix = found[3] or ""
+    number = Fraction(text.removesuffix(suffix))
     if suffix in _BINARY:
         return number * (1 << _BINARY[suffix])
     return number * Fraction(10) ** (_DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:]))

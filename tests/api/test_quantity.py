@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from decimal import Context
 from fractions import Fraction
+from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from elasticgpu.api.quantity import MI, format_bytes, memory_bytes, parse, to_int
@@ -83,20 +85,102 @@ def test_what_is_no_quantity(text: str) -> None:
         parse(text)
 
 
-@given(st.integers(-(10**12), 10**12), st.sampled_from([*DECIMAL, *BINARY]))
-def test_suffixes_are_exact(number: int, suffix: str) -> None:
-    """No float comes near: the value is the number times the suffix."""
-    factor = (
-        Fraction(1024) ** BINARY[suffix] if suffix in BINARY else Fraction(10) ** DECIMAL[suffix]
-    )
-    assert parse(f"{number}{suffix}") == number * factor
+class Written(NamedTuple):
+    """A quantity as it is written, and what it is by whole numbers alone: over / under."""
+
+    text: str
+    over: int
+    under: int
 
 
-@given(st.integers(0, 10**9), st.text("0123456789", min_size=1, max_size=9), st.integers(-99, 99))
-def test_fractions_and_exponents_are_exact(whole: int, after: str, exponent: int) -> None:
-    """As if written out."""
-    exact = Fraction(f"{whole}.{after}") * Fraction(10) ** exponent
-    assert parse(f"{whole}.{after}e{exponent}") == exact
+@st.composite
+def quantities(draw: st.DrawFn) -> Written:
+    """All that the grammar allows: signs, digits on either side of a point, every suffix."""
+    sign = draw(st.sampled_from(["", "+", "-"]))
+    digits = st.text("0123456789", max_size=13)
+    whole, after = draw(digits), draw(st.none() | digits)
+    assume(whole or after)
+    suffix = draw(st.sampled_from([*DECIMAL, *BINARY]) | EXPONENTS)
+    over, under = int(whole + (after or "")), 10 ** len(after or "")
+    if suffix in BINARY:
+        over *= 1024 ** BINARY[suffix]
+    else:
+        power = DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:])
+        over, under = over * 10 ** max(power, 0), under * 10 ** max(-power, 0)
+    point = "" if after is None else f".{after}"
+    return Written(f"{sign}{whole}{point}{suffix}", -over if sign == "-" else over, under)
+
+
+EXPONENTS = st.builds(
+    "{}{}{}".format, st.sampled_from("eE"), st.sampled_from(["", "+", "-"]), st.integers(0, 99)
+)
+# Enough digits that the standard library's decimals do not round what 32 characters can say.
+EXACT = Context(prec=400)
+
+
+@given(quantities())
+def test_every_quantity_is_exact(one: Written) -> None:
+    """By whole numbers, which know neither fractions nor suffixes."""
+    value = parse(one.text)
+    assert value.numerator * one.under == one.over * value.denominator
+
+
+@given(quantities())
+def test_decimals_agree(one: Written) -> None:
+    """The standard library's other exact numbers, from the text and its suffix."""
+    number, suffix = re.fullmatch(r"([-+0-9.]+)(.*)", one.text, re.DOTALL).groups()  # type: ignore[union-attr]
+    value = EXACT.create_decimal(number)
+    if suffix in BINARY:
+        value = EXACT.multiply(value, 1024 ** BINARY[suffix])
+    else:
+        value = EXACT.scaleb(value, DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:]))
+    assert parse(one.text) == Fraction(value)
+
+
+@given(quantities(), quantities())
+def test_quantities_compare_as_what_they_are(one: Written, other: Written) -> None:
+    """However they are written, and however far beyond 64 bits."""
+    left, right = one.over * other.under, other.over * one.under
+    assert (parse(one.text) < parse(other.text)) == (left < right)
+    assert (parse(one.text) == parse(other.text)) == (left == right)
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("9223372036854775807", "9223372036854775808"),
+        ("9223372036854775807", "8Ei"),
+        ("8Ei", "9223372036854775809"),
+        ("9007199254740992", "9007199254740993"),
+        ("99E", "99000000000000000001"),
+        ("9Ei", "11E"),
+        ("1e-99", "1e-98"),
+        ("0.1n", "1n"),
+        ("-99E", "-1e-99"),
+        ("9" * 32, "1e32"),
+    ],
+)
+def test_beyond_64_bits_and_floats(less: str, more: str) -> None:
+    """Where machine numbers, or Kubernetes' own, would call them equal."""
+    assert parse(less) < parse(more)
+    assert parse(more) > parse(less)
+    assert parse(less) != parse(more)
+
+
+@given(quantities())
+def test_no_quantity_is_large(one: Written) -> None:
+    """What 32 characters can say fits in a few hundred bits: no text costs more than another."""
+    value = parse(one.text)
+    assert value.numerator.bit_length() <= 32 * 4 + 99 * 4
+    assert value.denominator.bit_length() <= 32 * 4 + 99 * 4
+
+
+@pytest.mark.parametrize("text", ["1" * 10**6, "1e" + "9" * 10**6, "." * 10**6, 10**100, -(10**32)])
+def test_what_is_too_long_is_not_looked_at(text: int | str) -> None:
+    """And the refusal shows the beginning of it alone."""
+    with pytest.raises(ValueError, match="is not a quantity") as refused:
+        parse(text)
+    assert len(str(refused.value)) < 120
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))

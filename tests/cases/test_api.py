@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from elasticgpu.api.quantity import parse
 from elasticgpu.api.vocabulary import demand, read
 from tests.api.asks import (
     ASKS,
@@ -185,6 +186,26 @@ def test_the_unit_rule_whatever_the_server_stores(bare: Cluster) -> None:
         assert limits == {name: STORED[value]}
         expected = value * UNITS[name] if isinstance(value, int) else 4 * GI
         assert [one.want.memory for one in read(limits)] == [expected]
+
+
+QUANTITIES = (
+    *("0", "1", "+1", "5.", ".5", "0.5", "1m", "1500m", "2000m", "3k", "3M", "4G", "5T", "6P"),
+    *("7E", "1Ki", "1.5Mi", "0.1Gi", "4Ti", "5Pi", "7Ei", "1e3", "1E3", "1e+3", "1e-3", "1.5e9"),
+    *("9007199254740993", "9223372036854775807", "00012.50"),
+)
+
+
+def test_quantities_are_what_the_server_takes_them_for(bare: Cluster) -> None:
+    """It writes each anew in its own way (of containers down to 1m), which reads as the same."""
+    containers = [
+        {"name": f"c{n}", "image": "none", "resources": {"limits": {"memory": text}}}
+        for n, text in enumerate(QUANTITIES)
+    ]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "quantities"}}
+    (stored,) = dry_run(bare, yaml.safe_dump({**pod, "spec": {"containers": containers}}))
+    found = [one["resources"]["limits"]["memory"] for one in stored["spec"]["containers"]]
+    assert found != list(QUANTITIES)
+    assert [parse(text) for text in found] == [parse(text) for text in QUANTITIES]
 
 
 def test_the_users_pods_mean_the_same_when_stored(bare: Cluster) -> None:
