@@ -13,7 +13,17 @@ from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, demand, describe
 
 from . import binding, placement, remedies
-from .binding import Bind, ClaimView, Contradiction, Decision, Lost, Provision, Settled, Wait
+from .binding import (
+    Bind,
+    ClaimView,
+    Contradiction,
+    Decision,
+    Lost,
+    Provision,
+    Seek,
+    Settled,
+    Wait,
+)
 from .explaining import (
     AGENTS,
     CONTROLLER,
@@ -81,6 +91,8 @@ def explain(case: ClaimCase) -> Explanation:
             return _answer(case, [_asks(case), sentence(said)], remedies.anew(case.view))
         case Wait("NoProvisioner", message) if case.said and case.said.reason != "NoProvisioner":
             return _as_written(case, f"This cannot be checked from here: {message}.")
+        case Seek():
+            return _as_written(case, case.note)
         case Wait("NoCapacity"):
             return _without_room(case)
         case Wait(reason, message):

@@ -497,3 +497,11 @@ def test_there_is_always_an_answer(
     answer = why_claim.explain(case(odd.with_status(phase=phase), *made, class_name=class_name))
     assert answer.facts
     assert all(fact.endswith(".") and fact.strip() == fact for fact in answer.facts)
+
+
+def test_in_company_the_controller_alone_knows() -> None:
+    """Where the pod or other claims have a say, what the controller said is repeated."""
+    waits = told(TRAIN, "WaitForFirstConsumer", "its device is chosen when the first pod uses it")
+    view = seen(waits, **{**GOLD, "company": True})
+    facts = why_claim.explain(ClaimCase(view)).facts
+    assert facts[1] == "Its device is chosen when the first pod uses it."
