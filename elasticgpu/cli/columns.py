@@ -59,10 +59,10 @@ def bytes_of(value: int | str) -> str:
         return str(value)
 
 
-def asked(spec: ClaimSpec) -> str:
+def asked(spec: ClaimSpec, labels: Mapping[str, str]) -> str:
     """What a claim asks for, in short; its own words where they mean nothing."""
     try:
-        want = demand(spec.resources.requests)
+        want = demand(spec.resources.requests, labels)
     except ValueError:
         asked = spec.resources.requests.items()
         return ",".join(f"{name.rpartition('/')[2]}={value}" for name, value in asked)
@@ -77,7 +77,7 @@ def has(capacity: Mapping[str, int | str]) -> str:
 
 
 def _claim_size(claim: ElasticGPUClaim, _: Context) -> str:
-    return has(claim.status.capacity) or asked(claim.spec)
+    return has(claim.status.capacity) or asked(claim.spec, claim.metadata.labels)
 
 
 def _claim_reason(claim: ElasticGPUClaim, _: Context) -> str:
@@ -192,7 +192,7 @@ CLASSES: tuple[Column[ElasticGPUClass], ...] = (
 )
 TEMPLATES: tuple[Column[ElasticGPUClaimTemplate], ...] = (
     Column("NAME", _name),
-    Column("SIZE", lambda found, _: asked(found.spec.spec)),
+    Column("SIZE", lambda found, _: asked(found.spec.spec, found.spec.metadata.labels)),
     Column("CLASS", lambda found, _: found.spec.spec.elastic_gpu_class_name or ""),
     Column("AGE", _age),
 )

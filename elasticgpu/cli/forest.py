@@ -190,4 +190,6 @@ def _node(name: str, cards: Sequence[Card], homes: Sequence[str]) -> Node:
 
 
 def _waiting(claim: ElasticGPUClaim) -> Waiting:
-    return Waiting(claim.namespace, claim.name, phase(claim), asked(claim.spec))
+    return Waiting(
+        claim.namespace, claim.name, phase(claim), asked(claim.spec, claim.metadata.labels)
+    )

@@ -28,6 +28,10 @@ LONGEST = 400
 """Characters about one card, at most, so that all fit a condition's message."""
 
 
+NEIGHBOURS = "does not fit with its neighbours"
+"""What a card lacks that by itself would do."""
+
+
 class Placer(Protocol):
     """What placement asks of a provisioner."""
 
@@ -183,7 +187,7 @@ def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> Nowhere:
 
 def lack(wish: Wish, mode: str, card: CardView) -> str:
     """What keeps a card from serving a wish that no node could serve, in words."""
-    return missing(wish, mode, card) or "does not fit with its neighbours"
+    return missing(wish, mode, card) or NEIGHBOURS
 
 
 def missing(wish: Wish, mode: str, card: CardView) -> str | None:

@@ -59,7 +59,9 @@ def _see_device(view: ClaimView) -> tuple[Step, ...]:
 
 
 def _see_devices(view: ClaimView) -> tuple[Step, ...]:
-    offer = binding.offered(view, demand(view.claim.spec.resources.requests))
+    offer = binding.offered(
+        view, demand(view.claim.spec.resources.requests, view.claim.metadata.labels)
+    )
     if offer and offer.names:
         return (Step("An admin gives it one that fits", offer.command),)
     return (Step("An admin makes such a device. Those that are there", "elasticgpu get devices"),)

@@ -10,7 +10,7 @@ from elasticgpu.api.core import Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Condition, find_condition
 from elasticgpu.api.quantity import format_bytes
-from elasticgpu.api.vocabulary import CORE, MEMORY, demand, describe
+from elasticgpu.api.vocabulary import CORE, MEMORY, Demand, demand, describe
 
 from . import binding, placement, remedies
 from .binding import (
@@ -19,6 +19,7 @@ from .binding import (
     Contradiction,
     Decision,
     Lost,
+    Maker,
     Provision,
     Seek,
     Settled,
@@ -89,13 +90,15 @@ def explain(case: ClaimCase) -> Explanation:
         case Contradiction(message):
             said = f"The controller chose its device, yet {message}"
             return _answer(case, [_asks(case), sentence(said)], remedies.anew(case.view))
-        case Wait("NoProvisioner", message) if case.said and case.said.reason != "NoProvisioner":
+        case Wait("NoProvisioner", message) | Seek(_, Wait("NoProvisioner", message)) if (
+            case.said and case.said.reason != "NoProvisioner"
+        ):
             return _as_written(case, f"This cannot be checked from here: {message}.")
-        case Seek():
-            return _as_written(case, case.note)
         case Wait("NoCapacity"):
             return _without_room(case)
-        case Wait(reason, message):
+        case Seek(want, Maker()):
+            return _in_company(case, want)
+        case Wait(reason, message) | Seek(_, Wait(reason, message)):
             facts = [_asks(case), sentence(message), _said_before(case, reason), case.note]
             return _unheard(case, _answer(case, facts, remedies.remedies(case.view, reason)))
         case decision:
@@ -181,7 +184,7 @@ def _afterwards(device: ElasticGPU) -> str:
     return "When the claim is deleted, the device stays Released until an admin gives it back."
 
 
-def _under_way(case: ClaimCase, decision: Decision) -> Explanation:
+def _under_way(case: ClaimCase, decision: Decision | Seek) -> Explanation:
     """Nothing stands in its way: the controller is at it, or should be."""
     match decision:
         case Bind(device):
@@ -198,9 +201,32 @@ def _under_way(case: ClaimCase, decision: Decision) -> Explanation:
     return _answer(case, facts, [lasting])
 
 
+def _in_company(case: ClaimCase, want: Demand) -> Explanation:
+    """Others have a say in its node. What they say only the controller weighs; the cards are shown
+    as they are for this claim alone."""
+    wish, mode = binding.wish(case.view, want), case.view.placer.name if case.view.placer else ""
+    pods = [pod.name for pod in case.pods if not pod.finished]
+    said = case.said.message if case.said and case.said.status == "False" else ""
+    facts = [
+        _asks(case),
+        sentence(said) if said else "",
+        "Where its device goes depends on the pods that use it and the claims beside it too.",
+        _of_pods(pods, "waits for it", "wait for it") or "No pod names it yet.",
+        case.note,
+    ]
+    steps = [
+        Step(
+            f"See what pod {name} waits for", f"elasticgpu why pod/{name} -n {case.claim.namespace}"
+        )
+        for name in pods[:1]
+    ]
+    answer = _answer(case, facts, [*steps, *remedies.describe(case.view), TREE])
+    return _unheard(case, replace(answer, looks=_looks(case, wish, mode, otherwise="")))
+
+
 def _without_room(case: ClaimCase) -> Explanation:
     """No card has what it asks for: every card, what each lacks, who holds it, what would help."""
-    view, want = case.view, demand(case.claim.spec.resources.requests)
+    view, want = case.view, demand(case.claim.spec.resources.requests, case.claim.metadata.labels)
     wish, mode = binding.wish(view, want), view.placer.name if view.placer else ""
     offer = binding.offered(view, want)
     verb = "was" if len(case.cards) == 1 else "were"
@@ -218,7 +244,8 @@ def _without_room(case: ClaimCase) -> Explanation:
         steps.insert(0, Step(text, offer.command))
     if not case.cards:
         steps = [Step("No node publishes a card. See whether the agents run", AGENTS)]
-    answer = replace(_answer(case, facts, steps), looks=_looks(case, wish, mode))
+    looks = _looks(case, wish, mode, otherwise=placement.NEIGHBOURS)
+    answer = replace(_answer(case, facts, steps), looks=looks)
     return _unheard(case, answer)
 
 
@@ -249,8 +276,11 @@ def _less(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
     return [Step(f"Or ask for less, in a new claim: {best.name} has {most} free")]
 
 
-def _looks(case: ClaimCase, wish: Wish, mode: str) -> tuple[Look, ...]:
-    """Every card; those that may serve at all come first, and of them those with most free."""
+def _looks(case: ClaimCase, wish: Wish, mode: str, *, otherwise: str) -> tuple[Look, ...]:
+    """Every card; those that may serve at all come first, and of them those with most free.
+
+    `otherwise` is said of a card that by itself would do.
+    """
 
     def order(found: tuple[str, CardView]) -> tuple[bool, int, int, str, str]:
         node, card = found
@@ -263,7 +293,7 @@ def _looks(case: ClaimCase, wish: Wish, mode: str) -> tuple[Look, ...]:
             card.name,
             card.core_free,
             card.memory_free,
-            placement.lack(wish, mode, card),
+            placement.missing(wish, mode, card) or otherwise,
             case.holders.get(card.name, ()),
         )
         for node, card in sorted(case.cards, key=order)
@@ -274,7 +304,7 @@ def _asks(case: ClaimCase) -> str:
     """What it asks for, if that can be understood; if not, the refusal says so."""
     claim, name = case.claim, case.view.class_name
     try:
-        want = describe(demand(claim.spec.resources.requests))
+        want = describe(demand(claim.spec.resources.requests, claim.metadata.labels))
     except ValueError:
         return ""
     if name is None:
