@@ -30,6 +30,7 @@ class Attempt:
 
     def ask(self, work: Work, plugin: Plugin) -> None:
         """Call `provision` with what is written down."""
+        work.asked = True
         request = recall(work.claim, work.request)
         asked = build(plugin.name, request)
 
@@ -64,7 +65,7 @@ class Attempt:
         return ProgressView(
             request=work.request,
             claim=claim,
-            begun=work.begun,
+            asked=work.asked,
             answer=answer,
             unwanted=self.unwanted,
             cleanup=cleanup,

@@ -119,7 +119,6 @@ class Provisioning:
             if claim.status.provisioning != work.request:
                 new = provisioning.recorded(claim, work.request, now=timestamp())
                 await self.world.replace(new, "status")
-            work.begun = True
         except Invalid as error:
             words = f"the request to {work.request.provisioner} cannot be written down: {error}"
             tried.making.answer = Answer(Kind.REFUSED, words)
@@ -156,8 +155,11 @@ class Provisioning:
 
     async def _end(self, work: Work, claim: ElasticGPUClaim | None, answer: Answer | None) -> None:
         if claim is not None:
+            lasts = answer is not None and provisioning.lasting(
+                answer, claim, work.request.node_name
+            )
             claim = await self._unmark(claim, work, answer)
-            if answer is not None and answer.kind in (Kind.REFUSED, Kind.FOREIGN):
+            if answer is not None and lasts:
                 self._remember(work, claim, answer)
         self._leave(work)
 
@@ -187,7 +189,7 @@ class Provisioning:
         gpu_class = self.world.classes.get(("", work.request.class_name))
         refused = provisioning.refusal(answer, claim, gpu_class)
         self.world.works.refusals[claim.uid] = refused
-        if answer.kind is Kind.REFUSED:
+        if answer.kind is not Kind.FOREIGN:
             self.expiry[claim.uid] = _now() + SLOW
             self.queue.add_after(work.ref, SLOW)
 

@@ -38,12 +38,12 @@ def ref(claim: ElasticGPUClaim) -> Ref:
 
 @dataclass(eq=False)
 class Work:
-    """One claim in progress, as last seen; its request, and whether that is written down."""
+    """One claim in progress, as last seen; its request, and whether anybody may have got that."""
 
     ref: Ref
     claim: ElasticGPUClaim
     request: ProvisioningRequest
-    begun: bool = False
+    asked: bool = False
 
 
 @dataclass

@@ -185,7 +185,7 @@ class World:
         """Go on with what is written down on the claim: its provisioner may have been asked."""
         written = claim.status.provisioning
         if written is not None:
-            work = Work(ref(claim), claim, written, begun=True)
+            work = Work(ref(claim), claim, written, asked=True)
             self._begin(recall(claim, written), work)
 
     def _begin(self, request: Request, work: Work) -> None:

@@ -66,10 +66,11 @@ def _readable(answer: object) -> ElasticGPU:
     if not isinstance(answer, ElasticGPU):
         raise Refused(f"the answer is a {type(answer).__name__}, not an ElasticGPU")
     try:
-        return ElasticGPU.model_validate(
-            answer.model_dump(by_alias=True, exclude_unset=True, warnings="none")
-        )
+        wire = answer.model_dump(by_alias=True, exclude_unset=True, warnings="none")
+        return ElasticGPU.model_validate(wire)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         raise Refused(f"the answer is not a valid ElasticGPU: {field}: {first['msg']}") from error
+    except Exception as error:  # anything may stand in a field
+        raise Refused(f"the answer is not a valid ElasticGPU: {error}") from error

@@ -10,7 +10,8 @@ words. (The record is in the status because annotations are anybody's to write.)
     unclear    as it was      condition, Warning    asked again, later each time
     later      no             condition, Warning    asked again, later each time, `after` at least
     refused    no             condition, Warning    when claim or class change, else slowly
-    elsewhere  no             condition             at once, for another node
+    elsewhere  no             condition             at once, for another node; if all were tried,
+                                                    slowly
     foreign    no             condition             when claim or class change
 """
 
@@ -114,15 +115,15 @@ def _seconds(after: object) -> float:
 class ProgressView:
     """All that decides about one claim in progress, read at one moment.
 
-    `claim` is None once it is gone. `begun`: the request is written down, here or by a process
-    before, so its provisioner may have been asked. `answer` is the last one; `unwanted` what it
+    `claim` is None once it is gone. `asked`: its provisioner may have been, by this process or
+    one before. `answer` is the last one; `unwanted` what it
     made and cannot be stored, `cleanup` the last answer to its release. `calling`: a call is under
     way. `due`: it is time for the next one.
     """
 
     request: ProvisioningRequest
     claim: ElasticGPUClaim | None
-    begun: bool = False
+    asked: bool = False
     answer: Answer | None = None
     unwanted: ElasticGPU | None = None
     cleanup: Answer | None = None
@@ -199,9 +200,9 @@ def decide(view: ProgressView) -> Decision:
 
 def _ask(view: ProgressView) -> Decision:
     claim = view.claim
-    if not view.begun and not wanted(claim):
+    if not view.asked and not wanted(claim):
         return End()
-    if claim is not None and not claim.terminating and not is_marked(claim):
+    if claim is not None and not claim.terminating and not is_marked(claim, view.request):
         return Begin()
     return Ask() if view.due else Rest(view.answer)
 
@@ -222,9 +223,9 @@ def wanted(claim: ElasticGPUClaim | None) -> bool:
     return claim.spec.elastic_gpu_name in ("", device_name(claim.uid))
 
 
-def is_marked(claim: ElasticGPUClaim) -> bool:
-    """Whether the claim shows that it is in progress, so that no crash can forget it."""
-    return PROVISIONING in claim.metadata.finalizers and claim.status.provisioning is not None
+def is_marked(claim: ElasticGPUClaim, request: ProvisioningRequest) -> bool:
+    """Whether this request is written down on the claim, so that no crash can forget it."""
+    return PROVISIONING in claim.metadata.finalizers and claim.status.provisioning == request
 
 
 def has_marks(claim: ElasticGPUClaim) -> bool:
@@ -283,6 +284,16 @@ class Refusal:
 def refusal(answer: Answer, claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> Refusal:
     """The answer, to be remembered with what it was about."""
     return Refusal(answer, *_asked_for(claim, gpu_class))
+
+
+def lasting(answer: Answer, claim: ElasticGPUClaim, node: str) -> bool:
+    """Whether it is to be remembered: asking again at once would only be told the same.
+
+    `claim` is as it was when `node` was asked, so a node in vain before is so a second time.
+    """
+    if answer.kind is Kind.ELSEWHERE:
+        return node in claim.status.excluded_nodes
+    return answer.kind in (Kind.REFUSED, Kind.FOREIGN)
 
 
 def stands(said: Refusal | None, claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> bool:

@@ -2,7 +2,7 @@
 
     answer               the device                       then
     done                 goes                             its object is deleted
-    working, later       stays Released, and says so      asked again
+    working, later       stays as it is, and says so      asked again
     foreign              stays Released                   never asked again
     refused, unclear, …  Failed, ReleaseFailed, Warning   asked again, later each time
 
@@ -91,6 +91,6 @@ def unreleased(device: ElasticGPU, answer: Answer) -> tuple[DevicePhase, str, st
     status, words = device.status, answer.words[:1024]
     if given_up(device):
         return status.phase, status.reason, words
-    if answer.kind in (Kind.WORKING, Kind.LATER):
+    if answer.kind in (Kind.WORKING, Kind.LATER) and status.phase == "Released":
         return "Released", "Releasing", words
     return "Failed", RELEASE_FAILED, words

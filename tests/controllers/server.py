@@ -195,6 +195,11 @@ class MemoryClient(Client):
     def __init__(self, server: Server) -> None:
         self.server = server
         self.dead = False
+        self.until: int | None = None
+        """The version up to which watches tell what happens; None for all of it."""
+
+    def __repr__(self) -> str:
+        return "MemoryClient"
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -231,7 +236,8 @@ class MemoryClient(Client):
         seen, plural = int((params or {})["resourceVersion"]), place(path).plural
         while True:
             for version, kind, change, body in self.server.changes:
-                if version > seen and kind == plural and not self.dead:
+                told = not self.dead and version <= (self.until or version)
+                if version > seen and kind == plural and told:
                     yield change, deepcopy(body)
                     seen = version
             await asyncio.sleep(0.001)

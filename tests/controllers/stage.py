@@ -16,6 +16,7 @@ from elasticgpu.api.meta import ObjectMeta, find_condition
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.controllers.controller import ControllerConfig, control
 from elasticgpu.provisioner import Provisioner
+from elasticgpu.rules.provisioning import has_marks
 
 from .plugins import Backend, Plain
 from .server import MemoryClient, Server
@@ -36,14 +37,18 @@ class Stage:
     _ended: list[asyncio.Task[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        ready = NodeStatus(conditions=[NodeCondition(type="Ready", status="True")])
         for node in ("node-a", "node-b"):
-            self.server.add(Node(metadata=ObjectMeta(name=node), status=ready))
-            status = GPUStatus(memory="80Gi", health="Healthy")
-            meta = ObjectMeta(name=f"card-{node[-1]}")
-            self.server.add(GPU(metadata=meta, spec=GPUSpec(node_name=node), status=status))
+            self.add_card(node)
         for plugin in (self.backend, self.plain):
             self.add_class(plugin)
+
+    def add_card(self, node: str) -> None:
+        """A node with a card."""
+        ready = NodeStatus(conditions=[NodeCondition(type="Ready", status="True")])
+        self.server.add(Node(metadata=ObjectMeta(name=node), status=ready))
+        status = GPUStatus(memory="800Gi", health="Healthy")
+        meta = ObjectMeta(name=f"card-{node[-1]}")
+        self.server.add(GPU(metadata=meta, spec=GPUSpec(node_name=node), status=status))
 
     def add_class(
         self, plugin: Provisioner, name: str = "", policy: ReclaimPolicy = "Delete"
@@ -114,6 +119,11 @@ class Stage:
         claim = self.claim(name)
         found = find_condition(claim.status.conditions, "Bound") if claim else None
         return found.message or reason if found and found.reason == reason else ""
+
+    def settled(self, name: str = "train") -> bool:
+        """Whether nothing on the claim says that a provisioner is at work for it."""
+        claim = self.claim(name)
+        return claim is None or not has_marks(claim)
 
     def devices(self) -> list[ElasticGPU]:
         """All devices."""
