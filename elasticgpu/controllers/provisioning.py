@@ -155,11 +155,8 @@ class Provisioning:
 
     async def _end(self, work: Work, claim: ElasticGPUClaim | None, answer: Answer | None) -> None:
         if claim is not None:
-            lasts = answer is not None and provisioning.lasting(
-                answer, claim, work.request.node_name
-            )
             claim = await self._unmark(claim, work, answer)
-            if answer is not None and lasts:
+            if answer is not None and answer.kind in (Kind.REFUSED, Kind.FOREIGN):
                 self._remember(work, claim, answer)
         self._leave(work)
 
@@ -189,7 +186,7 @@ class Provisioning:
         gpu_class = self.world.classes.get(("", work.request.class_name))
         refused = provisioning.refusal(answer, claim, gpu_class)
         self.world.works.refusals[claim.uid] = refused
-        if answer.kind is not Kind.FOREIGN:
+        if answer.kind is Kind.REFUSED:
             self.expiry[claim.uid] = _now() + SLOW
             self.queue.add_after(work.ref, SLOW)
 

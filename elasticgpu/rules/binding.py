@@ -7,7 +7,7 @@ was the last before a crash, the next decision is the same `Bind` and goes on fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from elasticgpu.api.claim import ElasticGPUClaim
@@ -23,7 +23,7 @@ from .fitting import Candidate, too_small, unsuitable
 from .fleet import Fleet, Ranking
 from .ledger import Slice
 from .placement import Nowhere, Placed, Placer, Wish
-from .provisioning import EFFECTS, Kind, Refusal, stands
+from .provisioning import EFFECTS, Refusal, stands
 from .transaction import BOUND, WITHDRAWN, given_up
 
 
@@ -301,49 +301,22 @@ def _maker(view: ClaimView, want: Demand) -> Maker | Wait:
             f"class {name} wants provisioner {gpu_class.spec.provisioner}, which is not installed; "
             f"installed: {', '.join(view.provisioners) or 'none'}",
         )
-    refused = _refusal(view)
-    if refused is not None and refused.answer.kind is not Kind.ELSEWHERE:
-        return _refused(refused)
+    if view.refusal is not None and stands(view.refusal, view.claim, gpu_class):
+        effect = EFFECTS[view.refusal.answer.kind]
+        words = view.refusal.answer.words
+        return Wait(effect.reason, words, "Warning" if effect.warn else None)
     return Maker(gpu_class, view.placer)
 
 
 def _provision(view: ClaimView, want: Demand) -> Decision:
     match _maker(view, want):
         case Maker(gpu_class, placer):
-            match _place(view, wish(view, want), placer):
-                case Placed(node, chosen):
-                    return Provision(gpu_class, want, node, chosen)
-                case Nowhere() as nowhere:
-                    return Wait("NoCapacity", nowhere.said(hint(view, want)))
-                case why:
-                    return why
+            found = placement.place(wish(view, want), placer, view.nodes)
+            if isinstance(found, Placed):
+                return Provision(gpu_class, want, found.node, found.place)
+            return Wait("NoCapacity", found.said(hint(view, want)))
         case why:
             return why
-
-
-def _place(view: ClaimView, asked: Wish, placer: Placer) -> Placed | Nowhere | Wait:
-    """A place on a node that was not tried in vain; if there is none, one on a node that was,
-    unless its provisioner has said by now that none will do."""
-    tried = tuple(view.claim.status.excluded_nodes)
-    found = placement.place(replace(asked, excluded=tried), placer, view.nodes)
-    if isinstance(found, Placed) or not tried:
-        return found
-    again = placement.place(asked, placer, view.nodes)
-    if isinstance(again, Nowhere):
-        return found
-    refused = _refusal(view)
-    return again if refused is None else _refused(refused)
-
-
-def _refusal(view: ClaimView) -> Refusal | None:
-    """What its provisioner said of the claim and its class as they are now."""
-    return view.refusal if stands(view.refusal, view.claim, view.gpu_class) else None
-
-
-def _refused(refused: Refusal) -> Wait:
-    """What its provisioner said, for good or until something changes."""
-    effect = EFFECTS[refused.answer.kind]
-    return Wait(effect.reason, refused.answer.words, "Warning" if effect.warn else None)
 
 
 def wish(view: ClaimView, want: Demand) -> Wish:

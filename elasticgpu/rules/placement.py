@@ -45,15 +45,11 @@ class Placer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A demand with everything that narrows or orders the choice of cards.
-
-    `excluded` names nodes that were tried in vain.
-    """
+    """A demand with everything that narrows or orders the choice of cards."""
 
     want: Demand
     selector: GPUSelector | None = None
     order: Placement = field(default_factory=Placement)
-    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +122,10 @@ def _untrue(found: Slice, shown: NodeView) -> str | None:
 
 def candidates(wish: Wish, mode: str, node: NodeView) -> NodeView:
     """The node with only the cards that may serve this wish, best first."""
-    fit = [card for card in node.cards if _barred(wish, mode, card) is None]
+    fit = [card for card in node.cards if unfit(wish.selector, mode, card) is None]
     sign = -1 if wish.order.card == "spread" else 1
     fit.sort(key=lambda card: (sign * share((card,)), card.gpu.status.index))
     return NodeView(node.name, tuple(fit))
-
-
-def _barred(wish: Wish, mode: str, card: CardView) -> str | None:
-    if card.gpu.spec.node_name in wish.excluded:
-        return "its node was tried in vain"
-    return unfit(wish.selector, mode, card)
 
 
 def unfit(selector: GPUSelector | None, mode: str, card: CardView) -> str | None:
@@ -202,7 +192,7 @@ def lack(wish: Wish, mode: str, card: CardView) -> str:
 
 def missing(wish: Wish, mode: str, card: CardView) -> str | None:
     """What a card lacks for its part of a wish; None if by itself it would do."""
-    if reason := _barred(wish, mode, card):
+    if reason := unfit(wish.selector, mode, card):
         return reason
     want = wish.want
     core = WHOLE if want.gpus else want.core // want.count

@@ -10,8 +10,7 @@ words. (The record is in the status because annotations are anybody's to write.)
     unclear    as it was      condition, Warning    asked again, later each time
     later      no             condition, Warning    asked again, later each time, `after` at least
     refused    no             condition, Warning    when claim or class change, else slowly
-    elsewhere  no             condition             at once, for another node; if all were tried,
-                                                    slowly
+    elsewhere  no             condition             at once, for another node
     foreign    no             condition             when claim or class change
 """
 
@@ -284,16 +283,6 @@ class Refusal:
 def refusal(answer: Answer, claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> Refusal:
     """The answer, to be remembered with what it was about."""
     return Refusal(answer, *_asked_for(claim, gpu_class))
-
-
-def lasting(answer: Answer, claim: ElasticGPUClaim, node: str) -> bool:
-    """Whether it is to be remembered: asking again at once would only be told the same.
-
-    `claim` is as it was when `node` was asked, so a node in vain before is so a second time.
-    """
-    if answer.kind is Kind.ELSEWHERE:
-        return node in claim.status.excluded_nodes
-    return answer.kind in (Kind.REFUSED, Kind.FOREIGN)
 
 
 def stands(said: Refusal | None, claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> bool:
