@@ -20,6 +20,7 @@ NAMESPACED = {
     "ElasticGPUClaim": (OURS, "elasticgpuclaims"),
     "ElasticGPUClaimTemplate": (OURS, "elasticgpuclaimtemplates"),
     "Pod": ("/api/v1", "pods"),
+    "Event": ("/apis/events.k8s.io/v1", "events"),
 }
 CLUSTER = {
     "GPU": f"{OURS}/gpus",
@@ -58,7 +59,7 @@ class Scene:
         obj = yaml.safe_load(self._filled(yaml.safe_dump(obj)))
         status = obj.pop("status", None)
         path = self.path(obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace", ""))
-        if "spec" in obj:
+        if "spec" in obj or obj["kind"] == "Event":
             made = self.api.create(path.rpartition("/")[0], obj)
             self.uids[f"{obj['kind']}/{obj['metadata']['name']}"] = made["metadata"]["uid"]
         if status:
@@ -77,13 +78,16 @@ class Scene:
         for collection in CLUSTER.values():
             self._remove(collection)
         for root, plural in NAMESPACED.values():
-            label = "elasticgpu.io/uses-claims" if plural == "pods" else ""
-            self._remove(f"{root}/{plural}", label)
-        self.remove("/api/v1/namespaces/team/pods/both")
+            if root == OURS:
+                self._remove(f"{root}/{plural}")
+        for name in ("trainer", "next", "starved", "both"):
+            self.remove(f"/api/v1/namespaces/team/pods/{name}")
+        for name in ("starved.1", "starved.2"):
+            self.remove(f"/apis/events.k8s.io/v1/namespaces/team/events/{name}")
 
-    def _remove(self, collection: str, label: str = "") -> None:
+    def _remove(self, collection: str) -> None:
         root, _, plural = collection.rpartition("/")
-        for item in self.api.list(collection, labelSelector=label):
+        for item in self.api.list(collection):
             meta = item["metadata"]
             where = f"{root}/namespaces/{meta['namespace']}" if "namespace" in meta else root
             path = f"{where}/{plural}/{meta['name']}"
@@ -101,10 +105,11 @@ class Scene:
 
     def _filled(self, text: str) -> str:
         text = text.replace("$now", f"'{self.now}'")
+        text = text.replace("$micro", f"'{self.now.replace('Z', '.000000Z')}'")
         return re.sub(r"\$uid:([A-Za-z]+/[a-z0-9-]+)", lambda m: self.uids[m[1]], text)
 
     def _served(self) -> bool:
-        ours = [f"{root}/{plural}" for root, plural in NAMESPACED.values()]
+        ours = [f"{OURS}/{plural}" for root, plural in NAMESPACED.values() if root == OURS]
         return all(self.api.list(path) is not None for path in (*CLUSTER.values(), *ours))
 
 
