@@ -15,6 +15,10 @@ PLACEMENT = ("tests/rules/test_placement.py",)
 HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
 HANDING = ("tests/rules/test_handing.py",)
 STORE = ("tests/transport/test_store.py",)
+QUANTITY = ("tests/api/test_quantity.py",)
+VOCABULARY = ("tests/rules/test_vocabulary.py",)
+KINDS = ("tests/api/test_kinds.py", "tests/api/test_stored.py")
+CONDITIONS = ("tests/api/test_conditions.py",)
 QUEUE = ("tests/transport/test_workqueue.py",)
 LEASE = ("tests/transport/test_lease.py",)
 
@@ -193,5 +197,61 @@ FAULTS = [
         "    if len(ready) < len(view.entries):\n        return []\n",
         "",
         HANDING,
+    ),
+    Fault(
+        "words: 1Mi still counts the vendor's unit",
+        "elasticgpu/api/quantity.py",
+        "exact * unit if exact < MI else exact",
+        "exact * unit if exact <= MI else exact",
+        QUANTITY,
+    ),
+    Fault(
+        "words: HAMi's amounts are of all cards together",
+        "elasticgpu/api/vocabulary.py",
+        '            asked[word.dimension] *= asked.get("count", 1)\n',
+        '            asked[word.dimension] *= min(asked.get("count", 1), 1)\n',
+        VOCABULARY,
+    ),
+    Fault(
+        "words: a lone nvidia.com/gpu is HAMi's in every namespace",
+        "elasticgpu/api/words.py",
+        ' or self.mode not in ("", mode):\n',
+        ":\n",
+        VOCABULARY,
+    ),
+    Fault(
+        "words: Alibaba's count of cards is not looked for",
+        "elasticgpu/api/words.py",
+        "(self.label and self.label not in labels) or ",
+        "self.label or ",
+        VOCABULARY,
+    ),
+    Fault(
+        "words: a total need not divide evenly",
+        "elasticgpu/api/canonical.py",
+        "        if total % want.count:\n",
+        "        if total < want.count and total:\n",
+        VOCABULARY,
+    ),
+    Fault(
+        "words: a share of the memory is rounded down",
+        "elasticgpu/api/canonical.py",
+        "-(-card * self.memory_percentage // 100)",
+        "card * self.memory_percentage // 100",
+        ("elasticgpu/api/canonical.py", "provisioners/qgpu/tests/test_qgpu.py"),
+    ),
+    Fault(
+        "objects: what a newer release wrote is dropped",
+        "elasticgpu/api/meta.py",
+        '        extra="allow",\n',
+        '        extra="ignore",\n',
+        KINDS,
+    ),
+    Fault(
+        "objects: a condition is as old as its last sentence",
+        "elasticgpu/api/meta.py",
+        "old.last_transition_time if old and old.status == new.status else now",
+        "old.last_transition_time if old and old == new else now",
+        CONDITIONS,
     ),
 ]
