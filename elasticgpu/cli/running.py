@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elasticgpu.errors import ElasticGPUError
+from elasticgpu.errors import ApiError, ElasticGPUError, Refused
 
 if TYPE_CHECKING:
-    pass
+    from elasticgpu.cluster.client import Client
 
 log = logging.getLogger("elasticgpu")
 
@@ -61,7 +61,7 @@ async def _supervise(kubeconfig: str | None, health_port: int, work: Work) -> No
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with await Client.connect(kubeconfig=kubeconfig) as client:
-        task = asyncio.ensure_future(work(client, ready=ready))
+        task = asyncio.ensure_future(_work(client, ready, work))
         stopped = asyncio.ensure_future(stop.wait())
         async with health(health_port, ready):
             await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -72,6 +72,27 @@ async def _supervise(kubeconfig: str | None, health_port: int, work: Work) -> No
             await asyncio.wait((task,), timeout=10)
             return
         await task
+
+
+async def _work(client: Client, ready: asyncio.Event, work: Work) -> None:
+    await refuse_strangers(client)
+    await work(client, ready=ready)
+
+
+async def refuse_strangers(client: Client) -> None:
+    """Raise Refused if the cluster's kinds of our names are somebody else's.
+
+    A server that gives no answer is no proof: the work waits for it, or says what is missing.
+    """
+    from elasticgpu.api.foreign import strangers
+    from elasticgpu.api.meta import GROUP, VERSION
+
+    try:
+        served = await client.raw("GET", f"/apis/{GROUP}/{VERSION}")
+    except ApiError:
+        return
+    if said := strangers(served):
+        raise Refused(said)
 
 
 class health:  # noqa: N801 # reads as the context it is
