@@ -59,5 +59,9 @@ NODE_FINALIZER = f"{GROUP}/node"
 
 
 def device_name(claim_uid: str) -> str:
-    """Name of the device provisioned for a claim: a second try meets the first one."""
+    """Name of the device provisioned for a claim: a second try meets the first one.
+
+    >>> device_name("13fc229f")
+    'egpu-13fc229f'
+    """
     return f"egpu-{claim_uid}"

@@ -67,4 +67,5 @@ def test_what_kubectl_explains(bare: Cluster, kind: str) -> None:  # noqa: F811 
         path.write_text(text, encoding="utf-8")
     kept = path.read_text(encoding="utf-8")
     assert "<no description>" not in text
-    assert not "\n".join(unified_diff(kept.splitlines(), text.splitlines(), lineterm=""))
+    if changes := list(unified_diff(kept.splitlines(), text.splitlines(), path.name, lineterm="")):
+        pytest.fail("\n".join(changes), pytrace=False)
