@@ -129,6 +129,12 @@ class Stage:
         """All devices."""
         return self.server.all(ElasticGPU)
 
+    async def told(self, *warnings: str) -> None:
+        """Wait until these Warnings, and nothing else, were said in events; they come later."""
+        wanted = {("Warning", reason) for reason in warnings}
+        await self.until(lambda: wanted <= set(self.events()))
+        assert set(self.events()) == wanted
+
     def events(self) -> list[tuple[str, str]]:
         """Type and reason of all events."""
         wires = [event.wire() for event in self.server.all(Event)]
