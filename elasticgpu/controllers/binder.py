@@ -22,7 +22,7 @@ from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NotFound, Refused, Retry
-from elasticgpu.rules import binding, company, transaction
+from elasticgpu.rules import binding, company, transaction, upkeep
 from elasticgpu.rules.binding import (
     Bind,
     Contradiction,
@@ -40,6 +40,7 @@ from elasticgpu.rules.seeking import CompanyView, Place, StartAnew
 from .companies import company_view
 from .creating import create, provision
 from .placing import Pauses, give_up, place
+from .views import upkeep_view
 from .world import World
 
 T = TypeVar("T", ElasticGPU, ElasticGPUClaim)
@@ -88,7 +89,11 @@ class Binder:
         elif change.old is not None:
             self.waiting.discard(change.old.key)
             self.said.pop(change.old.key, None)
+            self.pauses.forget(change.old.key)
             self.queue.add(change.old.key)
+        was, now = (one.status.phase if one else "" for one in (change.old, change.new))
+        if was != now and (claim := change.new or change.old):
+            self._ask_beside(claim)
 
     def _device_changed(self, change: Change[ElasticGPU]) -> None:
         for device in (change.old, change.new):
@@ -110,15 +115,18 @@ class Binder:
         self.wake()
 
     def _pod_changed(self, change: Change[Pod]) -> None:
-        if _stage(change.old) == _stage(change.new):
-            return
-        for pod in (change.old, change.new):
-            for entry in entries(pod) if pod else ():
-                claim = self.world.claims.get(entry.key)
-                if claim is not None and (
-                    not claim.spec.elastic_gpu_name or claim.status.excluded_nodes
-                ):
+        if _stage(change.old) != _stage(change.new):
+            for pod in (change.old, change.new):
+                for entry in entries(pod) if pod else ():
                     self.queue.add(entry.key)
+
+    def _ask_beside(self, claim: ElasticGPUClaim) -> None:
+        """Claims that are used together with one that got its device, or lost it."""
+        for pod in self.world.pods.by_index("claim", claim.key):
+            for entry in entries(pod):
+                self.queue.add(entry.key)
+        for other in self.world.claims.by_index("colocated", claim.key):
+            self.queue.add(other.key)
 
     def _node_changed(self, change: Change[Node]) -> None:
         if _suiting(change.old) != _suiting(change.new):
@@ -151,7 +159,7 @@ class Binder:
     async def _act(self, claim: ElasticGPUClaim, view: CompanyView) -> None:
         match company.decide(view):
             case Settled():
-                pass
+                await self._keep(claim)
             case Bind(device):
                 await self._bind(claim, device)
                 self._ask_company(view)
@@ -177,6 +185,20 @@ class Binder:
                 await self._write(claim, claim.with_status(excluded_nodes=[]), "status")
             case Later():
                 raise Retry(f"the company of {claim.name} is not ready", after=LATER)
+
+    async def _keep(self, claim: ElasticGPUClaim) -> None:
+        """A bound claim may have more to say, and less to remember."""
+        device = self.world.device_of(claim)
+        if device is None or claim.terminating or claim.status.phase != transaction.BOUND:
+            return
+        new = upkeep.kept(upkeep_view(self.world, claim, device), now=timestamp())
+        await self._write(claim, new, "status")
+        for said in new.status.conditions:
+            was = find_condition(claim.status.conditions, said.type)
+            if said.type in (upkeep.RESIZED, upkeep.COLOCATED) and said != was:
+                self.recorder.event(claim, "Warning", said.reason, said.message, action="Bind")
+        if claim.status.excluded_nodes and not new.status.excluded_nodes:
+            self.pauses.forget(claim.key)
 
     def _ask_company(self, view: CompanyView) -> None:
         """What one of them has got further may be what the others wait for."""

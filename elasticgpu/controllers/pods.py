@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from elasticgpu.api.claim import ElasticGPUClaim, ElasticGPUClaimTemplate
 from elasticgpu.api.core import Pod, ResourceClaim, ResourceClaimTemplate
 from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.meta import Key, labels_match
+from elasticgpu.api.meta import Key
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.informer import Change
@@ -21,15 +21,18 @@ from elasticgpu.rules import handing
 from elasticgpu.rules.handing import (
     Action,
     Allocate,
+    Deallocate,
     MakeClaim,
     Say,
     Unreserve,
     allocated,
     unreserved,
 )
+from elasticgpu.rules.withdrawing import LookAgain, Withdraw, unallocated
 
+from . import withdrawing
 from .views import pod_view
-from .world import SELECTED, World
+from .world import World
 
 WAITING = "WaitingForElasticGPU"
 """Reason of the Warning on a pod whose claims cannot be handed to it yet."""
@@ -94,21 +97,30 @@ class Pods:
         actions = handing.decide(view)
         if not any(isinstance(action, Say) for action in actions):
             self.said.pop(key, None)
-        for action in actions:
-            try:
-                await self._act(view.pod, action)
-            except (Invalid, Forbidden) as error:
-                self._say(view.pod, f"the API server refuses what it needs: {error.message}")
-                raise
+        made = {action.claim.key for action in actions if isinstance(action, MakeClaim)}
+        with self.world.locked(made):  # they are placed together, once all are there
+            for action in actions:
+                try:
+                    await self._act(key, view.pod, action)
+                except (Invalid, Forbidden) as error:
+                    self._say(view.pod, f"the API server refuses what it needs: {error.message}")
+                    raise
 
-    async def _act(self, pod: Pod | None, action: Action) -> None:
+    async def _act(self, key: Key, pod: Pod | None, action: Action) -> None:
         match action:
             case MakeClaim(claim):
                 await self._make(claim)
-            case Allocate() as order:
-                await self._replace(allocated(order, now=timestamp()))
+            case Allocate(device=device) as order:
+                with withdrawing.handing(self.world, device.name):
+                    await withdrawing.write(self.world, allocated(order, now=timestamp()))
             case Unreserve(resource_claim):
-                await self._replace(unreserved(resource_claim))
+                await withdrawing.write(self.world, unreserved(resource_claim))
+            case Deallocate(resource_claim):
+                await withdrawing.write(self.world, unallocated(resource_claim))
+            case Withdraw() as order:
+                await withdrawing.withdraw(self.world, order)
+            case LookAgain(after):
+                self.queue.add_after(key, after)
             case Say(message):
                 self._say(pod, message)
 
@@ -117,12 +129,6 @@ class Pods:
             self.world.claims.observed(await self.world.client.create(claim))
         except NamespaceTerminating:
             return
-
-    async def _replace(self, resource_claim: ResourceClaim) -> None:
-        written = await self.world.client.replace(resource_claim, "status")
-        if labels_match(SELECTED, written.metadata.labels):
-            # Without the label no event would ever correct it in the cache.
-            self.world.resource_claims.observed(written)
 
     def _say(self, pod: Pod | None, message: str) -> None:
         if pod is not None and self.said.get(pod.key) != message:

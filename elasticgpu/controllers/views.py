@@ -15,15 +15,19 @@ from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import Key
 from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
+from elasticgpu.cluster.clock import timestamp
 from elasticgpu.errors import NotFound
 from elasticgpu.rules.binding import ClaimView
 from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
-from elasticgpu.rules.handing import EntryView, PodView
+from elasticgpu.rules.handing import PodView
 from elasticgpu.rules.holders import HoldersView, holds
 from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.reclaiming import DeviceView
+from elasticgpu.rules.upkeep import UpkeepView
+from elasticgpu.rules.waiting import EntryView
+from elasticgpu.rules.withdrawing import Sharer, allocated_device
 
 from .world import World
 
@@ -91,6 +95,24 @@ def _untaken(world: World, device: ElasticGPU, claim: ElasticGPUClaim) -> bool:
     return world.taken.get(device.name, claim.uid) == claim.uid
 
 
+def upkeep_view(world: World, claim: ElasticGPUClaim, device: ElasticGPU) -> UpkeepView:
+    """What a bound claim may have to say."""
+    pods = [p for p in world.pods.by_index("claim", claim.key) if not p.finished]
+    living = [pod for pod in pods if not pod.terminating]
+    beside = dict.fromkeys(claim.spec.colocate_with, f"ElasticGPUClaim {claim.name}")
+    beside |= {entry.claim: f"pod {pod.name}" for pod in living for entry in entries(pod)}
+    others = (
+        (name, who, world.claims.get((claim.namespace, name))) for name, who in beside.items()
+    )
+    homes = ((name, who, world.device_of(other)) for name, who, other in others if other)
+    return UpkeepView(
+        claim=claim,
+        device=_candidate(world, device),
+        beside={name: (home.spec.node_name, who) for name, who, home in homes if home},
+        awaited=any(not pod.spec.node_name for pod in living),
+    )
+
+
 def device_view(world: World, device: ElasticGPU) -> DeviceView:
     """What decides about a device."""
     ref = device.spec.claim_ref
@@ -127,7 +149,7 @@ async def pod_view(world: World, key: Key) -> PodView:
     mine = tuple(claim for claim in left if claim.pod_uid == pod.uid)
     views = tuple([await _entry_view(world, pod, entry) for entry in entries(pod)])
     found = tuple(v.resource_claim for v in views if v.resource_claim)
-    return PodView(pod, views, found or mine)
+    return PodView(pod, views, found or mine, now=timestamp())
 
 
 async def _entry_view(world: World, pod: Pod, entry: Entry) -> EntryView:
@@ -143,7 +165,35 @@ async def _entry_view(world: World, pod: Pod, entry: Entry) -> EntryView:
         resource_claim=found,
         foreign_template=entry.template_key in world.foreign,
         vanished="" if found else made,
+        gpu_class=world.class_of(claim) if claim else None,
+        sharers=tuple(_sharers(world, pod, claim)) if claim else (),
+        partners=tuple(_partners(world, pod, claim)) if claim else (),
     )
+
+
+def _sharers(world: World, pod: Pod, claim: ElasticGPUClaim) -> Iterator[Sharer]:
+    """The other pods that hold the claim."""
+    for row in claim.status.users:
+        other = world.pods.get((pod.namespace, row.pod_name))
+        if row.pod_uid == pod.uid:
+            continue
+        if other is None or other.uid != row.pod_uid:
+            yield Sharer(row.pod_name)
+            continue
+        made = world.resource_claims.by_index("pod", other.key)
+        name = claim.spec.elastic_gpu_name
+        its = (rc for rc in made if rc.pod_uid == other.uid and allocated_device(rc) == name)
+        yield Sharer(row.pod_name, other, tuple(its))
+
+
+def _partners(world: World, pod: Pod, claim: ElasticGPUClaim) -> Iterator[str]:
+    """Bound claims that are colocated with this one, and not the pod's."""
+    own = {entry.key for entry in entries(pod)}
+    named = [(claim.namespace, name) for name in claim.spec.colocate_with]
+    found = [world.claims.get(key) for key in named]
+    for one in (*found, *world.claims.by_index("colocated", claim.key)):
+        if one is not None and one.key not in own and one.status.phase == "Bound":
+            yield one.name
 
 
 async def _resource_claim(world: World, key: Key) -> ResourceClaim | None:

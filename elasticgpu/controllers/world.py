@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -64,6 +65,10 @@ class World:
         """Pods to whom a claim is being handed, not yet written: claim → pod uids."""
         self.locking: set[Key] = set()
         """Claims that are being made, or whose first write, the lock, is under way."""
+        self.handing: Counter[str] = Counter()
+        """Devices that are being allocated to pods, and to how many."""
+        self.withdrawing: set[str] = set()
+        """Devices that are being withdrawn: nobody is allocated them."""
         self.tenants = Tenants(client)
         self._freed: list[Callable[[], None]] = []
         self.foreign: set[Key] = set()

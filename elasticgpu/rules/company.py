@@ -141,7 +141,7 @@ def _placed(view: CompanyView, standings: list[_Standing]) -> Place | Wait | Sta
         return Wait("CompanyMissing", f"it waits for its company: {view.absent[0]}", event="Normal")
     seeking = [(one.view, one.seek) for one in standings if one.seek is not None]
     if any(waits_for_pod(member.gpu_class) for member, _ in seeking) and (why := _no_pod(view)):
-        return Wait(WAIT_FOR_POD, why, event="Normal")
+        return why
     homes = {
         one.device.spec.node_name: one.name
         for one in standings
@@ -150,9 +150,13 @@ def _placed(view: CompanyView, standings: list[_Standing]) -> Place | Wait | Sta
     return sought(view, seeking, homes)
 
 
-def _no_pod(view: CompanyView) -> str | None:
-    """Why no pod can say yet where the devices go, in words; None if one can."""
+def _no_pod(view: CompanyView) -> Wait | None:
+    """Why no pod can say yet where the devices go; None if one can."""
     if not view.consumers:
-        return "its device is chosen when the first pod uses it"
-    gated = (c.pod.name for c in view.consumers if c.pod.spec.scheduling_gates)
-    return next((f"pod {name} uses it first, and has scheduling gates" for name in gated), None)
+        first = "its device is chosen when the first pod uses it"
+        return Wait(WAIT_FOR_POD, first, event="Normal")
+    for one in view.consumers:
+        if one.pod.spec.scheduling_gates:
+            gated = f"pod {one.pod.name} uses it first, and has scheduling gates"
+            return Wait("PodGated", gated, event="Normal")
+    return None

@@ -106,6 +106,14 @@ def _share_too_small(want: Demand, candidate: Candidate) -> str | None:
     return None
 
 
+def falls_short(want: Demand, candidate: Candidate) -> str | None:
+    """In what a device that a claim has is less than the claim asks for, as far as its cards are
+    known; None if in nothing."""
+    known = len(candidate.cards) == len(candidate.device.spec.source.devices)
+    share = _share_too_small(want, candidate) if known else None
+    return too_small(want, candidate.device) or share
+
+
 def size(device: ElasticGPU) -> tuple[int, int]:
     """The device's capacity: percent of core, bytes of memory."""
     have = device.spec.capacity

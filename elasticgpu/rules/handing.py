@@ -19,41 +19,38 @@ from elasticgpu.api.core import (
     ResourceClaim,
 )
 from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.meta import GROUP, ObjectMeta, OwnerReference, find_condition
+from elasticgpu.api.meta import GROUP, ObjectMeta, OwnerReference
 from elasticgpu.api.names import DEVICE_REQUEST, DRIVER
 
-from .entries import SPEC, Entry, annotated, entries
-from .holders import MOST, holds, serves, strangers
+from . import withdrawing
+from .entries import Entry, annotated, entries
+from .holders import holds, serves
+from .transaction import given_up
+from .waiting import EntryView, misallocated, why
+from .withdrawing import (
+    LookAgain,
+    Stake,
+    Stays,
+    Verdict,
+    Withdraw,
+    is_ours,
+    movable,
+)
 
 CLAIMS = ElasticGPUClaim.resource.plural
-
-
-@dataclass(frozen=True, slots=True)
-class EntryView:
-    """One entry of a pod with everything behind it.
-
-    `vanished` names the ResourceClaim that was made for it and is no longer there.
-    """
-
-    entry: Entry
-    claim: ElasticGPUClaim | None = None
-    claim_template: ElasticGPUClaimTemplate | None = None
-    device: ElasticGPU | None = None
-    resource_claim: ResourceClaim | None = None
-    foreign_template: bool = False
-    vanished: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PodView:
     """A pod, or what it left behind (`pod` is None), and its entries.
 
-    `resource_claims` are all that were made for it.
+    `resource_claims` are all that were made for it. `now` is the time as the server writes it.
     """
 
     pod: Pod | None
     entries: tuple[EntryView, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +78,20 @@ class Unreserve:
 
 
 @dataclass(frozen=True, slots=True)
+class Deallocate:
+    """Take the allocation away: its device is not the claim's any more."""
+
+    resource_claim: ResourceClaim
+
+
+@dataclass(frozen=True, slots=True)
 class Say:
     """Tell the person who looks at the pod why it waits."""
 
     message: str
 
 
-Action = MakeClaim | Allocate | Unreserve | Say
+Action = MakeClaim | Allocate | Unreserve | Deallocate | Withdraw | LookAgain | Say
 
 
 def decide(view: PodView) -> tuple[Action, ...]:
@@ -99,9 +103,51 @@ def decide(view: PodView) -> tuple[Action, ...]:
         return (Say(MISSED),) if annotated(pod) else ()
     if made := tuple(_missing_claims(pod, view)):
         return made
+    if stale := tuple(_stale(pod, view)):
+        return stale
+    verdict = None if pod.spec.node_name else _verdict(pod, view)
+    if isinstance(verdict, Withdraw):
+        return (Say(verdict.message), verdict)
     if reason := why(pod, view.entries):
         return (Say(reason), *_unreserve_scheduled(view))
+    if isinstance(verdict, Stays):
+        return (Say(verdict.message),)
+    if isinstance(verdict, LookAgain):
+        return (verdict,)
     return (*_allocate(pod, view), *_unreserve_scheduled(view))
+
+
+def _stale(pod: Pod, view: PodView) -> list[Deallocate]:
+    """Allocations of devices that are not the claims' any more, while the pod has no node."""
+    return [
+        Deallocate(one.resource_claim)
+        for one in view.entries
+        if one.resource_claim and one.claim and movable(one.resource_claim)
+        if not pod.spec.node_name
+        if misallocated(one.claim, one.resource_claim) or (one.device and given_up(one.device))
+    ]
+
+
+def _verdict(pod: Pod, view: PodView) -> Verdict | None:
+    """What becomes of the devices of a pod that has no node."""
+    stakes, unserved = [], []
+    for one in view.entries:
+        if one.claim is None or one.resource_claim is None:
+            return None
+        if one.device is not None and (serves(one.claim, one.device) or given_up(one.device)):
+            stakes.append(
+                Stake(
+                    one.claim,
+                    one.device,
+                    one.resource_claim,
+                    one.gpu_class,
+                    one.sharers,
+                    one.partners,
+                )
+            )
+        else:
+            unserved.append(one.claim)
+    return withdrawing.decide(pod, stakes, unserved, now=view.now)
 
 
 MISSED = (
@@ -122,11 +168,6 @@ def _unreserve_scheduled(view: PodView) -> list[Unreserve]:
 def reserved(resource_claim: ResourceClaim) -> list[ConsumerReference]:
     """The entries of `status.reservedFor`."""
     return resource_claim.status.reserved_for
-
-
-def is_ours(entry: ConsumerReference) -> bool:
-    """Whether a `reservedFor` entry is the one we put there."""
-    return entry.api_group == GROUP and entry.resource == CLAIMS
 
 
 def _missing_claims(pod: Pod, view: PodView) -> list[MakeClaim]:
@@ -156,90 +197,6 @@ def claim_of(pod: Pod, entry: Entry, source: ElasticGPUClaimTemplate) -> Elastic
             owner_references=[owner],
         ),
         spec=source.spec.spec,
-    )
-
-
-def why(pod: Pod, views: tuple[EntryView, ...]) -> str | None:
-    """Why the pod's claims cannot be handed to it yet, in words; None if they can."""
-    for view in views:
-        if reason := _why(pod, view):
-            return reason
-    nodes = {v.device.spec.node_name for v in views if v.device and v.device.spec.node_name}
-    if len(nodes) > 1:
-        places = ", ".join(
-            f"{v.entry.claim} on {v.device.spec.node_name}" for v in views if v.device
-        )
-        return f"its claims lie on different nodes ({places}): no node can run it"
-    if pod.spec.node_name and nodes and nodes != {pod.spec.node_name}:
-        return f"its device is on {nodes.pop()}, but the pod is on {pod.spec.node_name}"
-    return None
-
-
-def _why(pod: Pod, view: EntryView) -> str | None:
-    entry, claim = view.entry, view.claim
-    if view.foreign_template:
-        return (
-            f"ResourceClaimTemplate {entry.template} is not elasticgpu's, though it has its name: "
-            "delete it, and it is made anew"
-        )
-    if view.vanished:
-        return f"its ResourceClaim {view.vanished} was deleted: delete this pod and create it anew"
-    made = view.resource_claim
-    if made is not None and made.spec != SPEC["spec"]:
-        return (
-            f"ResourceClaim {made.name} was made from a template that is not elasticgpu's: delete "
-            "this pod and create it anew"
-        )
-    if claim is None:
-        return _why_absent(entry)
-    if entry.claim_template and all(o.uid != pod.uid for o in claim.metadata.owner_references):
-        return (
-            f"ElasticGPUClaim {claim.name} was not made for this pod, though it has that name: "
-            "delete it, and it is made anew"
-        )
-    if claim.terminating:
-        return f"ElasticGPUClaim {claim.name} is being deleted"
-    if not serves(claim, view.device):
-        return _why_unserved(claim, view.device)
-    if not holds(claim, pod.uid):
-        return _why_held(claim, view.device)
-    return None
-
-
-def _why_absent(entry: Entry) -> str:
-    if entry.claim_template:
-        return f"there is no ElasticGPUClaimTemplate {entry.claim_template} in {entry.namespace}"
-    return f"there is no ElasticGPUClaim {entry.claim} in {entry.namespace}: create it"
-
-
-def _why_unserved(claim: ElasticGPUClaim, device: ElasticGPU | None) -> str:
-    if device is not None and device.terminating:
-        return f"ElasticGPU {device.name} of ElasticGPUClaim {claim.name} is being deleted"
-    bound = find_condition(claim.status.conditions, "Bound")
-    if bound is None or bound.status != "False":
-        return f"ElasticGPUClaim {claim.name} is being bound"
-    return f"ElasticGPUClaim {claim.name} is {claim.status.phase or 'Pending'}: {bound.message}"
-
-
-def _why_held(claim: ElasticGPUClaim, device: ElasticGPU | None) -> str | None:
-    """None while nobody else keeps the pod from it: its row is on its way, which is no news."""
-    users = claim.status.users
-    if claim.spec.shared:
-        full = len(users) >= MOST
-        return (
-            f"ElasticGPUClaim {claim.name} has {MOST} pods already: no more fit" if full else None
-        )
-    if device is not None and (left := strangers(users, device.status.prepared_for)):
-        node, pods = device.spec.node_name, ", ".join(sorted(left))
-        return (
-            f"node {node} has not yet undone ElasticGPU {device.name} for an earlier pod ({pods})"
-        )
-    if not users:
-        return None
-    names = ", ".join(row.pod_name for row in claim.status.users)
-    return (
-        f"ElasticGPUClaim {claim.name} is held by pod {names}: this pod gets it when that one "
-        "has ended. A claim with spec.shared true serves several pods at once"
     )
 
 

@@ -11,8 +11,8 @@ from elasticgpu.api.meta import Key
 from . import handing
 from .entries import annotated, entries
 from .explaining import Explanation, Step, kubectl, listed, sentence
-from .handing import EntryView
 from .holders import holds
+from .waiting import EntryView, why
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ def _reasons(case: PodCase) -> list[str]:
     """Why it waits, a sentence for each of its claims; what is explained apart is only named."""
     found = []
     for view in case.entries:
-        if reason := handing.why(case.pod, (view,)):
+        if reason := why(case.pod, (view,)):
             found.append(sentence(_shortened(case, view, reason)))
-    if not found and (reason := handing.why(case.pod, case.entries)):
+    if not found and (reason := why(case.pod, case.entries)):
         found.append(sentence(reason))
     return found
 

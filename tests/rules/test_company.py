@@ -212,7 +212,7 @@ FIRST = [
         "the-pod-is-gated",
         with_pods([ONE], GATED),
         Wait(
-            "WaitForFirstConsumer",
+            "PodGated",
             "pod web-0 uses it first, and has scheduling gates",
             event="Normal",
         ),

@@ -29,12 +29,12 @@ from elasticgpu.rules.handing import (
     MISSED,
     Action,
     Allocate,
-    EntryView,
     MakeClaim,
     PodView,
     Say,
     Unreserve,
 )
+from elasticgpu.rules.waiting import EntryView, why
 
 from .build import NOW, claim, device, pod, ref
 
@@ -221,7 +221,9 @@ NOT_ITS_OWN = (
     "ElasticGPUClaim web-0-egpu-0 was not made for this pod, though it has that name: "
     "delete it, and it is made anew"
 )
+FIRST = binding.unserved(claim(), Wait("WaitForFirstConsumer", "chosen then"), "gold", now=NOW)
 SENTENCES: list[tuple[str, PodView, str | None]] = [
+    ("its-claim-waited-for-it", looked(pod(), behind(FIRST)), None),
     ("served", looked(pod(), behind(HELD)), None),
     (
         "no-claim",
@@ -312,7 +314,7 @@ SENTENCES: list[tuple[str, PodView, str | None]] = [
 def test_why(view: PodView, said: str | None) -> None:
     """Why the pod waits, in the words that its owner reads on it."""
     assert view.pod is not None
-    assert handing.why(view.pod, view.entries) == said
+    assert why(view.pod, view.entries) == said
 
 
 FORGED: list[tuple[str, list[OwnerReference]]] = [

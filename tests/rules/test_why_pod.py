@@ -16,7 +16,8 @@ from elasticgpu.api.names import CLAIM_ANNOTATION
 from elasticgpu.rules import why_pod
 from elasticgpu.rules.entries import SPEC, entries
 from elasticgpu.rules.explaining import Explanation, Step, sentence
-from elasticgpu.rules.handing import MISSED, EntryView
+from elasticgpu.rules.handing import MISSED
+from elasticgpu.rules.waiting import EntryView
 from elasticgpu.rules.why_pod import PodCase
 
 from .build import NOW, claim, device, pod, ref
