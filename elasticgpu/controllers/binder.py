@@ -33,6 +33,7 @@ from elasticgpu.rules.binding import (
     Unbind,
     Wait,
 )
+from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.company import Forget, GiveUp, Later
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.seeking import CompanyView, Place, StartAnew
@@ -261,7 +262,9 @@ class Binder:
             device, transaction.device_bound(device, now=timestamp()), "status"
         )
         claim = await self._write(claim, transaction.pointing(claim, device))
-        await self._write(claim, transaction.claim_bound(claim, device, now=timestamp()), "status")
+        final = not waits_for_pod(self.world.class_of(claim))
+        bound = transaction.claim_bound(claim, device, now=timestamp(), final=final)
+        await self._write(claim, bound, "status")
 
     async def _unbind(self, claim: ElasticGPUClaim, device: ElasticGPU) -> None:
         """The way back, each write skipped if it is already true; the reclaimer does the rest."""

@@ -95,10 +95,15 @@ def _made_for(device: ElasticGPU, claim: ElasticGPUClaim) -> bool:
     return device.name == device_name(claim.uid)
 
 
-def claim_bound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticGPUClaim:
-    """Fourth write: the claim says so."""
+def claim_bound(
+    claim: ElasticGPUClaim, device: ElasticGPU, *, now: str, final: bool = False
+) -> ElasticGPUClaim:
+    """Fourth write: the claim says so. If the place is `final`, no pod's verdict on the node being
+    awaited, it forgets which nodes were tried in vain."""
     if claim.status.phase == BOUND:
         return claim
+    if final and claim.status.excluded_nodes:
+        claim = claim.with_status(excluded_nodes=[])
     condition = Condition(
         type=BOUND, status="True", reason="Bound", message=f"bound to {device.name}"
     )

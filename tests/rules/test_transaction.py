@@ -222,3 +222,13 @@ def test_excluded_nodes_are_remembered_once_and_up_to_a_bound() -> None:
     many = TRAIN.with_status(excluded_nodes=[f"node-{n}" for n in range(64)])
     nodes = transaction.excluded(many, "node-a").status.excluded_nodes
     assert (len(nodes), nodes[0], nodes[-1]) == (64, "node-1", "node-a")
+
+
+@pytest.mark.parametrize(("final", "left"), [(True, []), (False, ["node-b"])])
+def test_fourth_write_forgets_excluded_nodes_if_the_place_is_final(
+    final: bool, left: list[str]
+) -> None:
+    """A pod may still refuse the node, and then the others are remembered."""
+    tried = claim(named="egpu-a").with_status(phase="Pending", excluded_nodes=["node-b"])
+    bound = transaction.claim_bound(tried, device(of=ref(TRAIN)), now=NOW, final=final)
+    assert (bound.status.phase, bound.status.excluded_nodes) == ("Bound", left)
