@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.core import Node
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.meta import Key
@@ -19,12 +20,16 @@ from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import NotFound, Retry
 from elasticgpu.rules import reclaiming
 from elasticgpu.rules.ledger import OVERCOMMITTED
+from elasticgpu.rules.nodes import lost
 from elasticgpu.rules.provisioning import Answer
 from elasticgpu.rules.reclaiming import (
     Admit,
     Delete,
     Deny,
+    InUse,
     Keep,
+    Lose,
+    Recover,
     Release,
     RollBack,
     Unprotect,
@@ -32,10 +37,10 @@ from elasticgpu.rules.reclaiming import (
     rolled_back,
 )
 from elasticgpu.rules.releasing import RELEASE_FAILED, Call, Free, Hold, unreleased
-from elasticgpu.rules.transaction import given_up
+from elasticgpu.rules.transaction import NODE_LOST, device_bound, given_up
 
 from .releasing import Releasing
-from .views import device_view
+from .views import device_view, lost_for_certain
 from .world import World
 
 
@@ -47,6 +52,7 @@ class Reclaimer:
     recorder: Recorder
     queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("reclaimer"))
     denied: set[Key] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.releasing = Releasing(self.world, self.queue.add_after)
@@ -56,6 +62,7 @@ class Reclaimer:
         self.world.devices.subscribe(self._device_changed)
         self.world.claims.subscribe(self._claim_changed)
         self.world.gpus.subscribe(self._gpu_changed)
+        self.world.nodes.subscribe(self._node_changed)
         self.world.on_freed(self._ask_denied)
 
     def _device_changed(self, change: Change[ElasticGPU]) -> None:
@@ -63,6 +70,7 @@ class Reclaimer:
             self.queue.add(change.new.key)
         elif change.old is not None:
             self.releasing.forget(change.old.uid)
+            self.told.discard(change.old.uid)
 
     def _claim_changed(self, change: Change[ElasticGPUClaim]) -> None:
         for claim in (change.old, change.new):
@@ -74,6 +82,17 @@ class Reclaimer:
         old, new = change.old, change.new
         if old is None or new is None or (old.spec, old.memory) != (new.spec, new.memory):
             self._ask_denied()
+        if old is None and new is not None:
+            self._ask("node", new.spec.node_name)
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        name = (change.new or change.old or Node()).name
+        if lost(name, change.old) != lost(name, change.new):
+            self._ask("node", name)
+
+    def _ask(self, index: str, value: str) -> None:
+        for device in self.world.devices.by_index(index, value):
+            self.queue.add(device.key)
 
     def _ask_denied(self) -> None:
         for key in sorted(self.denied):
@@ -104,7 +123,18 @@ class Reclaimer:
             case RollBack():
                 await self._confirm_elsewhere(device)
                 freed = await self.world.replace(rolled_back(device))
-                await self._phase(freed, "Available")
+                if freed.status.phase != "Failed":  # else the ledger lets it in first
+                    await self._phase(freed, "Available")
+            case Lose(message):
+                await self._confirm_lost(device)
+                await self._phase(device, "Failed", NODE_LOST, message)
+                self.recorder.event(device, "Warning", NODE_LOST, message, action="Lose")
+            case Recover():
+                await self.world.replace(device_bound(device, now=timestamp()), "status")
+            case InUse(message):
+                if device.uid not in self.told:
+                    self.told.add(device.uid)
+                    self.recorder.event(device, "Normal", "InUse", message, action="Protect")
             case Delete():
                 await self._delete(device)
             case Unprotect():
@@ -136,6 +166,10 @@ class Reclaimer:
             ended = device.terminating or given_up(device)
             if not (unnamed and (claim.spec.elastic_gpu_name or ended)):
                 raise Retry(f"claim {claim.namespace}/{claim.name} is there after all", after=0.2)
+
+    async def _confirm_lost(self, device: ElasticGPU) -> None:
+        if await lost_for_certain(self.world, device.spec.node_name) is None:
+            raise Retry(f"node {device.spec.node_name} is there after all", after=0.2)
 
     async def _confirm_elsewhere(self, device: ElasticGPU) -> None:
         claim = await self._live_claim(device)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from elasticgpu.api.claim import ElasticGPUClaim
-from elasticgpu.api.core import Pod, ResourceClaim
+from elasticgpu.api.core import Node, Pod, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import Key
@@ -23,7 +23,7 @@ from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_na
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import PodView
 from elasticgpu.rules.holders import HoldersView, holds
-from elasticgpu.rules.nodes import closed
+from elasticgpu.rules.nodes import closed, lost
 from elasticgpu.rules.reclaiming import DeviceView
 from elasticgpu.rules.upkeep import UpkeepView
 from elasticgpu.rules.waiting import EntryView
@@ -115,10 +115,31 @@ def upkeep_view(world: World, claim: ElasticGPUClaim, device: ElasticGPU) -> Upk
 
 def device_view(world: World, device: ElasticGPU) -> DeviceView:
     """What decides about a device."""
-    ref = device.spec.claim_ref
-    claim = world.claims.get(ref.key) if ref else None
-    lacks = None if world.ledger.knows(device.name) else world.ledger.lacks(device)
-    return DeviceView(device=device, claim=claim, lacks=lacks)
+    ref, node = device.spec.claim_ref, device.spec.node_name
+    return DeviceView(
+        device=device,
+        claim=world.claims.get(ref.key) if ref else None,
+        named_by=_named_by(world, device),
+        lacks=None if world.ledger.knows(device.name) else world.ledger.lacks(device),
+        lost=lost(node, world.nodes.get(("", node))) if node else None,
+        cards=all(world.gpus.get(("", part.gpu)) for part in device.spec.source.devices),
+    )
+
+
+def _named_by(world: World, device: ElasticGPU) -> ElasticGPUClaim | None:
+    """The claim that is bound to a Bound device without claimRef."""
+    if device.spec.claim_ref is not None or device.status.phase != "Bound":
+        return None
+    claims = world.claims.by_index("device", device.name)
+    return next((claim for claim in claims if claim.status.phase == "Bound"), None)
+
+
+async def lost_for_certain(world: World, name: str) -> str | None:
+    """Why the node of this name is lost, asked live: what frees anything needs that."""
+    try:
+        return lost(name, await world.client.get(Node, ("", name)))
+    except NotFound:
+        return lost(name, None)
 
 
 def holders_view(world: World, claim: ElasticGPUClaim) -> HoldersView:

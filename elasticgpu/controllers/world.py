@@ -75,7 +75,9 @@ class World:
         """ResourceClaimTemplates that have a name of ours and are somebody else's."""
         self.gpus = Informer(client, GPU)
         self.devices = Informer(
-            client, ElasticGPU, indexes={"claim": _claim_key, "released": _is_released}
+            client,
+            ElasticGPU,
+            indexes={"claim": _claim_key, "node": _node_name, "released": _is_released},
         )
         self.claims = Informer(
             client, ElasticGPUClaim, indexes={"device": _device_name, "colocated": _colocated}
@@ -269,6 +271,10 @@ def _is_released(device: ElasticGPU) -> list[bool]:
 
 def _colocated(claim: ElasticGPUClaim) -> list[Key]:
     return [(claim.namespace, name) for name in claim.spec.colocate_with]
+
+
+def _node_name(device: ElasticGPU) -> list[str]:
+    return [device.spec.node_name] if device.spec.node_name else []
 
 
 def _device_name(claim: ElasticGPUClaim) -> list[str]:

@@ -15,16 +15,24 @@ from elasticgpu.api.names import BOUND_BY_CONTROLLER, DEVICE_PROTECTION, PROVISI
 
 from .ledger import OVERCOMMITTED
 from .releasing import RELEASE_FAILED
-from .transaction import given_up
+from .transaction import NODE_LOST, given_up
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceView:
-    """All that decides about one device: itself, the claim it points at, what it lacks."""
+    """All that decides about one device.
+
+    `claim` is the one it points at, `named_by` one that is bound to it by its own word; `lacks`
+    says what an admin's device has no room for, `lost` why its node is lost, `cards` whether all
+    its cards are known.
+    """
 
     device: ElasticGPU
     claim: ElasticGPUClaim | None = None
+    named_by: ElasticGPUClaim | None = None
     lacks: str | None = None
+    lost: str | None = None
+    cards: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +68,30 @@ class RollBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Lose:
+    """Its node is lost: it becomes Failed, and its claim gets another one when no pod has it."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recover:
+    """Its node is there again, and its claim has it still: it becomes Bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """Somebody deleted it under its claim: it stays, and says so."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unprotect:
     """It is being deleted and no claim holds it: our finalizer goes."""
 
 
-Decision = Keep | Admit | Deny | Release | Delete | RollBack | Unprotect
+Decision = Keep | Admit | Deny | Release | Delete | RollBack | Lose | Recover | InUse | Unprotect
 
 
 def decide(view: DeviceView) -> Decision:
@@ -74,13 +101,23 @@ def decide(view: DeviceView) -> Decision:
         return _unclaimed(view, phase)
     if device.claim_uid and not _claim_lives(view):
         return _ownerless(device)
+    if view.named_by is not None and not device.terminating:
+        return Keep()  # somebody took its claimRef away: its claim is about to write it again
+    if view.lost is not None and _can_be_lost(device):
+        return Lose(f"{view.lost}: its claim gets another ElasticGPU once no pod has this one")
     if device.claim_uid and device.terminating and not _claim_names_it(view):
         return _ownerless(device)
     if device.terminating:
-        return _going(device, freed_first=made_by_us(device)) if not device.claim_uid else Keep()
+        return _deleted(view)
     if device.claim_uid:
-        return _spare(device) if _claim_elsewhere(view) else Keep()
+        return _spare(device) if _claim_elsewhere(view) else _kept(view)
     return _unclaimed(view, phase)
+
+
+def _can_be_lost(device: ElasticGPU) -> bool:
+    """Whether it is, or could be, for a claim. A Released one with a claimRef is a person's."""
+    phase = device.status.phase
+    return phase != "Failed" and not (phase == "Released" and device.claim_uid)
 
 
 def _claim_lives(view: DeviceView) -> bool:
@@ -108,6 +145,25 @@ def _protected(device: ElasticGPU) -> bool:
     return DEVICE_PROTECTION in device.metadata.finalizers
 
 
+def _deleted(view: DeviceView) -> Decision:
+    """Somebody deleted it: it stays while its claim has it."""
+    ref = view.device.spec.claim_ref
+    if ref is None or not ref.uid:
+        return _going(view.device, freed_first=made_by_us(view.device))
+    where = f"ElasticGPUClaim {ref.namespace}/{ref.name}"
+    return InUse(f"is being deleted, but {where} has it: it goes when that is deleted")
+
+
+def _kept(view: DeviceView) -> Decision:
+    """Its claim has it, or will have it."""
+    back = _lost_before(view.device) and view.lost is None and view.cards
+    return Recover() if back and _claim_names_it(view) else Keep()
+
+
+def _lost_before(device: ElasticGPU) -> bool:
+    return device.status.phase == "Failed" and device.status.reason == NODE_LOST
+
+
 def _ownerless(device: ElasticGPU) -> Decision:
     """No claim needs it: first Released is written down, then it is reclaimed."""
     if device.status.phase not in ("Released", "Failed"):
@@ -128,7 +184,8 @@ def _going(device: ElasticGPU, *, freed_first: bool) -> Decision:
 def _spare(device: ElasticGPU) -> Decision:
     """Its claim took another: what was made for that claim goes, the rest is free again.
 
-    One that was given up never served: it goes whatever its policy says.
+    What was made for it and given up goes whatever its policy says: it never served, or what was on
+    it went with its node.
     """
     if made_by_us(device) and given_up(device):
         return Delete()
@@ -139,19 +196,22 @@ def _spare(device: ElasticGPU) -> Decision:
 
 def _unclaimed(view: DeviceView, phase: DevicePhase) -> Decision:
     denied = phase == "Failed" and view.device.status.reason == OVERCOMMITTED
+    lacks = view.lost or view.lacks
     match phase:
         case "Available":
             return Keep()
         case "Bound" | "Released":
             return Admit()
         case "" | "Pending" | "Failed":
+            if _lost_before(view.device):
+                return Admit() if view.lost is None and view.cards else Keep()
             if phase == "Failed" and not denied:
                 recycled = view.device.status.reason == RELEASE_FAILED
-                return Admit() if recycled else Keep()
-            if view.lacks is None:
+                return Admit() if recycled and view.lost is None else Keep()
+            if lacks is None:
                 return Admit()
-            same = denied and view.device.status.message == view.lacks
-            return Keep() if same else Deny(view.lacks)
+            same = denied and view.device.status.message == lacks
+            return Keep() if same else Deny(lacks)
 
 
 def in_phase(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -19,33 +20,44 @@ from elasticgpu.rules.reclaiming import (
     Delete,
     Deny,
     DeviceView,
+    InUse,
     Keep,
+    Lose,
+    Recover,
     Release,
     RollBack,
     Unprotect,
 )
 from elasticgpu.rules.releasing import RELEASE_FAILED
-from elasticgpu.rules.transaction import WITHDRAWN
+from elasticgpu.rules.transaction import NODE_LOST, WITHDRAWN
 
 from .build import LATER, NOW, claim, device, ref
 
 Phase = Literal[
     "new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn",
-    "unreleased",
+    "unreleased", "lost",
 ]  # fmt: skip
-Owner = Literal["none", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated"]
+Owner = Literal[
+    "none", "shorn", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated"
+]
+There = Literal["there", "lost", "cardless"]
 PHASES: tuple[Phase, ...] = (
     "new", "Pending", "Available", "Bound", "Released", "Failed", "denied", "withdrawn",
-    "unreleased",
+    "unreleased", "lost",
 )  # fmt: skip
 OWNERS: tuple[Owner, ...] = (
-    "none", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated",
+    "none", "shorn", "reserved", "jilted", "unbound", "here", "elsewhere", "gone", "recreated",
 )  # fmt: skip
-"""The device has no claimRef; one without uid; one without uid whose claim took another device; its
-claim lives and names nothing yet, this device, another device; its claim is gone; one of the same
-name is there with another uid."""
+"""The device has no claimRef; none any more, though a claim is bound to it; one without uid; one
+without uid whose claim took another device; its claim lives and names nothing yet, this device,
+another device; its claim is gone; one of the same name is there with another uid."""
+NODE: tuple[There, ...] = ("there", "lost", "cardless")
+"""The device's node is there; is lost; is there, but not the cards the device is cut from."""
 POLICIES: tuple[ReclaimPolicy, ...] = ("Delete", "Retain")
 FULL = "the card is full"
+GONE = "node node-a is gone"
+LOST = f"{GONE}: its claim gets another ElasticGPU once no pod has this one"
+IN_USE = "is being deleted, but ElasticGPUClaim team/train has it: it goes when that is deleted"
 
 
 class World(NamedTuple):
@@ -58,12 +70,13 @@ class World(NamedTuple):
     protected: bool = True
     ours: bool = False
     lacks: str | None = None
+    node: There = "there"
 
 
 WORLDS = [
     World(*cell)
     for cell in product(
-        PHASES, OWNERS, POLICIES, (False, True), (False, True), (False, True), (None, FULL)
+        PHASES, OWNERS, POLICIES, (False, True), (False, True), (False, True), (None, FULL), NODE
     )
 ]
 
@@ -79,11 +92,13 @@ def view(world: World, said: str = FULL) -> DeviceView:
     by_name = ref(claim(), uid="")
     refs: dict[Owner, ObjectReference | None] = {
         "none": None,
+        "shorn": None,
         "reserved": by_name,
         "jilted": by_name,
     }
     phases: dict[Phase, DevicePhase] = {
         "new": "", "denied": "Failed", "withdrawn": "Released", "unreleased": "Failed",
+        "lost": "Failed",
     }  # fmt: skip
     found = device(
         phase=phases.get(world.phase, world.phase),  # type: ignore[arg-type] # the rest are phases
@@ -95,16 +110,24 @@ def view(world: World, said: str = FULL) -> DeviceView:
     )
     if world.phase == "denied":
         found = found.with_status(reason=OVERCOMMITTED, message=said)
-    if world.phase == "withdrawn":
-        found = found.with_status(reason=WITHDRAWN)
-    if world.phase == "unreleased":
-        found = found.with_status(reason=RELEASE_FAILED)
-    return DeviceView(found, pointing.get(world.owner), world.lacks)
+    reasons: dict[Phase, str] = {
+        "withdrawn": WITHDRAWN, "unreleased": RELEASE_FAILED, "lost": NODE_LOST,
+    }  # fmt: skip
+    if world.phase in reasons:
+        found = found.with_status(reason=reasons[world.phase])
+    return DeviceView(
+        found,
+        pointing.get(world.owner),
+        named_by=claim(named="egpu-a") if world.owner == "shorn" else None,
+        lacks=world.lacks,
+        lost=GONE if world.node == "lost" else None,
+        cards=world.node != "cardless",
+    )
 
 
 def given_up(world: World) -> bool:
     """Its claim may live, but will not get it: it says so itself."""
-    return world.phase == "withdrawn" or (world.phase == "denied" and world.ours)
+    return world.phase in ("withdrawn", "lost") or (world.phase == "denied" and world.ours)
 
 
 def going(world: World, *, freed_first: bool) -> Decision:
@@ -117,60 +140,79 @@ def going(world: World, *, freed_first: bool) -> Decision:
 
 def expected(world: World) -> Decision:
     """The matrix, folded: the first line that fits is the answer."""
-    spare = world.owner == "elsewhere" and (
-        world.terminating or (world.ours and world.policy == "Delete")
-    )
-    abandoned = (
-        given_up(world) and world.owner in ("unbound", "elsewhere") and not world.terminating
-    )
     fresh = world.phase in ("new", "Pending", "denied") and not world.ours
+    lacks = GONE if world.node == "lost" else world.lacks
+    claimless = world.owner in ("none", "shorn", "reserved", "jilted")
+    lost = world.node == "lost" and (
+        world.phase in ("new", "Pending", "Available", "Bound")
+        or (claimless and world.phase in ("Released", "withdrawn"))
+    )
+    spare = world.owner == "elsewhere" and world.ours and world.policy == "Delete"
     match world:
-        case World(terminating=False, lacks=None) if fresh:
-            return Admit()
         case World(terminating=False) if fresh:
-            return Keep() if world.phase == "denied" else Deny(FULL)
-        case _ if abandoned:
-            return Delete() if world.ours else RollBack()
-        case World(owner="here") | World(owner="unbound", terminating=False):
+            return admitted_or_not(world, lacks)
+        case World(owner="gone" | "recreated"):
+            return ownerless(world)
+        case World(owner="shorn", terminating=False):
             return Keep()
-        case World(owner="elsewhere") if not spare:
-            return RollBack()
-        case World(owner="none" | "reserved" | "jilted", terminating=True):
+        case _ if lost:
+            return Lose(LOST)
+        case World(owner="unbound" | "elsewhere", terminating=True):
+            return ownerless(world)
+        case World(owner="here", terminating=True):
+            return InUse(IN_USE)
+        case World(terminating=True):
             return going(world, freed_first=world.ours)
-        case World(owner="none" | "reserved" | "jilted", phase="Available" | "Failed"):
+        case World(owner="unbound" | "elsewhere", ours=True) if given_up(world):
+            return Delete()
+        case World(owner="elsewhere"):
+            return ownerless(world) if spare else RollBack()
+        case World(owner="unbound"):
+            return RollBack() if given_up(world) else Keep()
+        case World(owner="here"):
+            return Recover() if (world.phase, world.node) == ("lost", "there") else Keep()
+        case World(phase="Available" | "Failed"):
             return Keep()
-        case World(
-            owner="none" | "reserved" | "jilted",
-            phase="Bound" | "Released" | "withdrawn" | "unreleased",
-        ):
+        case World(phase="lost"):
+            return Admit() if world.node == "there" else Keep()
+        case World(phase="unreleased"):
+            return Keep() if world.node == "lost" else Admit()
+        case World(phase="Bound" | "Released" | "withdrawn"):
             return Admit()
-        case World(owner="none" | "reserved" | "jilted", lacks=None):
-            return Admit()
-        case World(owner="none" | "reserved" | "jilted", phase="denied"):
-            return Keep()
-        case World(owner="none" | "reserved" | "jilted"):
-            return Deny(FULL)
+        case _:
+            return admitted_or_not(world, lacks)
+
+
+def admitted_or_not(world: World, lacks: str | None) -> Decision:
+    if lacks is None:
+        return Admit()
+    return Keep() if (world.phase, lacks) == ("denied", FULL) else Deny(lacks)
+
+
+def ownerless(world: World) -> Decision:
+    match world:
         case World(phase="new" | "Pending" | "Available" | "Bound"):
             return Release()
         case World(terminating=True):
-            return going(world, freed_first=not fresh)
+            return going(world, freed_first=world.phase != "denied" or world.ours)
         case World(policy="Delete"):
             return Delete()
         case _:
             return Keep()
 
 
+@cache
+def decided() -> list[tuple[World, Decision]]:
+    return [(world, reclaiming.decide(view(world))) for world in WORLDS]
+
+
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_matrix(phase: Phase, owner: Owner) -> None:
-    """Each of the 2,304 states leads to the decision of the folded matrix."""
-    cells = [w for w in WORLDS if (w.phase, w.owner) == (phase, owner)]
-    wrong = [
-        (world, got)
-        for world in cells
-        if (got := reclaiming.decide(view(world))) != expected(world)
-    ]
-    assert (len(cells), wrong) == (32, [])
+    """Each of the 8,640 states leads to the decision of the folded matrix."""
+    cells = [(w, got) for w, got in decided() if (w.phase, w.owner) == (phase, owner)]
+    wrong = [(world, got) for world, got in cells if got != expected(world)]
+    assert (len(cells), wrong) == (96, [])
 
 
 SCENARIOS: list[tuple[str, World, Decision]] = [
@@ -182,6 +224,7 @@ SCENARIOS: list[tuple[str, World, Decision]] = [
     ("30-stays-released", World("Released", "gone"), Keep()),
     ("30-claimref-cleared", World("Released", "none"), Admit()),
     ("31-same-name-new-uid", World("Bound", "recreated"), Release()),
+    ("31-claimref-taken-from-a-bound-one", World("Bound", "shorn"), Keep()),
     ("32-claim-without-pointer", World("new", "unbound", "Delete", ours=True), Keep()),
     ("33-claim-points-here", World("Bound", "here", "Delete", ours=True), Keep()),
     ("34-claim-elsewhere", World("Bound", "elsewhere"), RollBack()),
@@ -201,9 +244,19 @@ SCENARIOS: list[tuple[str, World, Decision]] = [
         World("Available", "none", "Delete", terminating=True, ours=True),
         Delete(),
     ),
-    ("59-deleting-and-bound", World("Bound", "here", "Delete", terminating=True), Keep()),
+    ("59-deleting-and-bound", World("Bound", "here", "Delete", terminating=True), InUse(IN_USE)),
     ("59-deleting-and-free", World("Available", "none", terminating=True), Unprotect()),
     ("59-let-go-already", World("Available", "none", terminating=True, protected=False), Keep()),
+    ("node-lost-in-use", World("Bound", "here", node="lost"), Lose(LOST)),
+    ("node-lost-and-free", World("Available", "none", node="lost"), Lose(LOST)),
+    ("node-lost-before-the-bind", World("new", "unbound", ours=True, node="lost"), Lose(LOST)),
+    ("node-lost-but-kept-for-a-person", World("Released", "gone", node="lost"), Keep()),
+    ("node-lost-and-recycled", World("Released", "none", node="lost"), Lose(LOST)),
+    ("node-back-before-the-claim-left", World("lost", "here"), Recover()),
+    ("node-back-without-its-cards", World("lost", "here", node="cardless"), Keep()),
+    ("node-back-for-anybody", World("lost", "none"), Admit()),
+    ("node-lost-and-the-claim-left", World("lost", "unbound", ours=True, node="lost"), Delete()),
+    ("node-lost-an-admins", World("lost", "unbound", node="lost"), RollBack()),
 ]
 
 
@@ -216,7 +269,7 @@ def test_scenarios(world: World, want: Decision) -> None:
 
 
 def reaching(*decisions: type[Decision]) -> list[World]:
-    return [w for w in WORLDS if isinstance(reclaiming.decide(view(w)), decisions)]
+    return [world for world, decision in decided() if isinstance(decision, decisions)]
 
 
 def test_nothing_is_freed_under_a_living_claim() -> None:
@@ -231,9 +284,9 @@ def test_nothing_is_freed_under_a_living_claim() -> None:
 
 def test_an_admin_made_device_is_let_in_by_the_ledger_alone() -> None:
     """Whatever its claimRef says, nothing happens to it before it was admitted or denied."""
-    for world in WORLDS:
+    for world, decision in decided():
         if world.phase in ("new", "Pending") and not (world.ours or world.terminating):
-            assert isinstance(reclaiming.decide(view(world)), Admit | Deny)
+            assert isinstance(decision, Admit | Deny)
 
 
 def test_delete_only_what_was_written_down_as_released() -> None:
@@ -242,11 +295,11 @@ def test_delete_only_what_was_written_down_as_released() -> None:
     for world in reaching(Delete):
         deleted = world.terminating and world.protected
         assert world.policy == "Delete" or given_up(world)
-        if world.owner in ("none", "reserved", "jilted"):
+        if world.owner in ("none", "shorn", "reserved", "jilted"):
             assert deleted
             assert world.ours
         else:
-            assert world.phase in ("Released", "Failed", "denied", "withdrawn", "unreleased")
+            assert world.phase not in ("new", "Pending", "Available", "Bound")
             lives = world.owner in ("here", "unbound")
             assert not lives or given_up(world) or (deleted and world.owner == "unbound")
 
@@ -278,7 +331,7 @@ def test_denied_for_another_reason_is_said_anew() -> None:
 def test_denied_first_time_whatever_its_status_says() -> None:
     """A new device without room is denied, even if its status has those very words."""
     new = view(World("new", "none", lacks=FULL))
-    told = DeviceView(new.device.with_status(message=FULL), None, FULL)
+    told = DeviceView(new.device.with_status(message=FULL), lacks=FULL)
     assert reclaiming.decide(told) == Deny(FULL)
 
 
