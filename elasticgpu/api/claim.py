@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
@@ -21,6 +22,8 @@ from .meta import (
 from .quantity import Quantity
 
 ClaimPhase = Literal["", "Pending", "Bound", "Lost"]
+SHOWN = 3
+"""How many holders of a claim are named where a line has to do."""
 ShortLabels = Annotated[dict[Name, Label], Field(max_length=16)]
 
 
@@ -189,6 +192,11 @@ class ClaimStatus(Model):
         ProvisioningRequest | None,
         Field(description="The device being made for it: present until there is a final answer."),
     ] = None
+    used_by: Annotated[
+        str,
+        StringConstraints(max_length=1024),
+        Field(description="Who they are, in short: the first three names, and how many more."),
+    ] = ""
     excluded_nodes: Annotated[
         list[Name],
         Field(
@@ -217,6 +225,12 @@ class ElasticGPUClaim(KubeObject):
     def with_status(self, **changes: object) -> ElasticGPUClaim:
         """A copy whose status has these fields changed."""
         return self.but(status=self.status.but(**changes))
+
+    def with_users(self, users: Sequence[ClaimUser]) -> ElasticGPUClaim:
+        """A copy that these pods hold, and that says so in short."""
+        names = [row.pod_name for row in users]
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        return self.with_status(users=list(users), used_by=", ".join(names[:SHOWN]) + more)
 
 
 class ClaimTemplateSpec(Model):

@@ -313,7 +313,7 @@ COLUMNS: dict[str, list[Column]] = {
         Column("Class", ".status.className"),
         Column("Device", ".spec.elasticGPUName"),
         Column("Shared", ".spec.shared", "boolean"),
-        Column("Used-By", ".status.users[*].podName"),
+        Column("Used-By", ".status.usedBy"),
         _AGE,
         Column("Message", _BOUND, wide=True),
     ],

@@ -163,6 +163,7 @@ class Binder:
                 await self._keep(claim)
             case Bind(device):
                 await self._bind(claim, device)
+                self._say_repaired(claim, device)
                 self._ask_company(view)
             case Provision() as chosen:
                 await self._bind_new(claim, provision(self.world, claim, chosen))
@@ -265,6 +266,11 @@ class Binder:
         final = not waits_for_pod(self.world.class_of(claim))
         bound = transaction.claim_bound(claim, device, now=timestamp(), final=final)
         await self._write(claim, bound, "status")
+
+    def _say_repaired(self, claim: ElasticGPUClaim, device: ElasticGPU) -> None:
+        if said := transaction.cut_off(claim, device):
+            self.recorder.event(device, "Warning", "ClaimRefTaken", said, action="Bind")
+            self.recorder.event(claim, "Warning", "ClaimRefTaken", said, action="Bind")
 
     async def _unbind(self, claim: ElasticGPUClaim, device: ElasticGPU) -> None:
         """The way back, each write skipped if it is already true; the reclaimer does the rest."""

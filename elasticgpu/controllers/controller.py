@@ -15,6 +15,7 @@ from elasticgpu.provisioner import Provisioner, discover
 from .binder import Binder
 from .holders import Holders
 from .inventory import Inventory
+from .nodes import Nodes
 from .pods import Pods
 from .protection import Protection
 from .provisioning import Provisioning
@@ -76,6 +77,7 @@ async def control(
         Reclaimer(world, recorder),
         Protection(world, recorder),
         Holders(world),
+        Nodes(world),
         pods,
         Templates(world, ask=pods.queue.add),
         Inventory(world),

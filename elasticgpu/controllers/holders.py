@@ -83,4 +83,4 @@ class Holders:
         return not strangers(users, device.status.prepared_for)
 
     async def _write(self, claim: ElasticGPUClaim, users: tuple[ClaimUser, ...]) -> None:
-        await self.world.replace(claim.with_status(users=list(users)), "status")
+        await self.world.replace(claim.with_users(users), "status")

@@ -1,11 +1,13 @@
 """Inventory: the global view. Writes `GPU.status.allocated`: who holds what of each card.
 
 One key is one card. Changes of a card are gathered for a second, so a burst of binds costs one
-write a card; server-side apply keeps the agent's fields its own.
+write a card; no card is written, nor tried to be written, more often than that. Server-side apply
+keeps the agent's fields its own.
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from elasticgpu.api.claim import ElasticGPUClaim
@@ -20,7 +22,7 @@ from elasticgpu.rules.ledger import Held
 from .world import World
 
 GATHER = 1.0
-"""Seconds over which changes of one card are gathered."""
+"""Seconds over which changes of one card are gathered, and at least between two writes of it."""
 
 MOST = 256
 """Rows of a card, and pods of a row, at most: the bounds of the schema."""
@@ -34,6 +36,8 @@ class Inventory:
 
     world: World
     queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("inventory"))
+    wrote: dict[Key, float] = field(default_factory=dict)
+    """When each card was written last, or an attempt to do so began."""
 
     def subscribe(self) -> None:
         """Hear of cards, of devices cut from them, and of the claims that hold those."""
@@ -44,6 +48,8 @@ class Inventory:
     def _gpu_changed(self, change: Change[GPU]) -> None:
         if change.new is not None:
             self.queue.add_after(change.new.key, GATHER)
+        elif change.old is not None:
+            self.wrote.pop(change.old.key, None)
 
     def _device_changed(self, change: Change[ElasticGPU]) -> None:
         for device in (change.old, change.new):
@@ -63,6 +69,11 @@ class Inventory:
         rows = [self._row(held) for held in self.world.ledger.held(gpu.name)[:MOST]]
         if [row.wire() for row in rows] == [row.wire() for row in gpu.status.allocated]:
             return
+        now = asyncio.get_running_loop().time()
+        early = self.wrote.get(key, now - GATHER) + GATHER - now
+        if early > 0:
+            return self.queue.add_after(key, early)
+        self.wrote[key] = now
         body = {"status": {"allocated": [row.wire() for row in rows]}}
         self.world.gpus.observed(
             await self.world.client.apply(GPU, key, body, manager=MANAGER, subresource="status")
@@ -71,7 +82,8 @@ class Inventory:
     def _row(self, held: Held) -> Holding:
         device = self.world.devices.get(("", held.device))
         ref = device.spec.claim_ref if device else None
-        claim = self.world.claims.get(ref.key) if ref else None
+        found = self.world.claims.get(ref.key) if ref else None
+        claim = found if found and ref and found.uid == ref.uid else None
         return Holding(
             elastic_gpu=held.device,
             claim="/".join(ref.key) if ref else "",

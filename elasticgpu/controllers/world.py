@@ -20,7 +20,7 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import Key
-from elasticgpu.api.names import PODS_LABEL
+from elasticgpu.api.names import CLAIM_PROTECTION, PODS_LABEL
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import Change, Informer
 from elasticgpu.provisioner import Provisioner, Request, build
@@ -77,10 +77,21 @@ class World:
         self.devices = Informer(
             client,
             ElasticGPU,
-            indexes={"claim": _claim_key, "node": _node_name, "released": _is_released},
+            indexes={
+                "claim": _claim_key,
+                "node": _node_name,
+                "prepared for": _prepared_for,
+                "released": _is_released,
+            },
         )
         self.claims = Informer(
-            client, ElasticGPUClaim, indexes={"device": _device_name, "colocated": _colocated}
+            client,
+            ElasticGPUClaim,
+            indexes={
+                "device": _device_name,
+                "colocated": _colocated,
+                "going": _protected_namespace,
+            },
         )
         self.classes = Informer(client, ElasticGPUClass)
         self.nodes = Informer(client, Node)
@@ -90,6 +101,7 @@ class World:
             Pod,
             label_selector=SELECTOR,
             indexes={
+                "uid": _uid,
                 "claim": _claims_named,
                 "template": _templates_named,
                 "claim template": _claim_templates_named,
@@ -277,8 +289,21 @@ def _node_name(device: ElasticGPU) -> list[str]:
     return [device.spec.node_name] if device.spec.node_name else []
 
 
+def _prepared_for(device: ElasticGPU) -> list[str]:
+    return device.status.prepared_for
+
+
 def _device_name(claim: ElasticGPUClaim) -> list[str]:
     return [claim.spec.elastic_gpu_name] if claim.spec.elastic_gpu_name else []
+
+
+def _protected_namespace(claim: ElasticGPUClaim) -> list[str]:
+    waits = claim.terminating and CLAIM_PROTECTION in claim.metadata.finalizers
+    return [claim.namespace] if waits else []
+
+
+def _uid(pod: Pod) -> list[str]:
+    return [pod.uid]
 
 
 def _claims_named(pod: Pod) -> list[Key]:

@@ -19,6 +19,7 @@ from elasticgpu.api.core import Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 
 from .entries import entries
+from .transaction import NODE_LOST
 
 MOST = 256
 """Rows of one claim, at most: the bound of the schema."""
@@ -63,7 +64,7 @@ Decision = Keep | Drop | Add
 def decide(view: HoldersView) -> Decision:
     """What to do about a claim's rows."""
     rows = view.claim.status.users
-    alive = {pod.uid: pod for pod in view.pods if not pod.finished}
+    alive = {pod.uid: pod for pod in view.pods if not pod.finished and _can_have(pod, view.device)}
     prepared = view.device.status.prepared_for if view.device else []
     left = tuple(row for row in rows if row.pod_uid in alive or row.pod_uid in prepared)
     if len(left) < len(rows):
@@ -72,6 +73,12 @@ def decide(view: HoldersView) -> Decision:
         return Keep()
     new = _next(view, alive, left)
     return Add((*left, *(row_of(view.claim, pod) for pod in new))) if new else Keep()
+
+
+def _can_have(pod: Pod, device: ElasticGPU | None) -> bool:
+    """A pod without a node will never get to a node that is lost."""
+    lost = device is not None and device.status.reason == NODE_LOST
+    return bool(pod.spec.node_name) or not lost
 
 
 def serves(claim: ElasticGPUClaim, device: ElasticGPU | None) -> bool:
@@ -117,3 +124,16 @@ def strangers(users: Iterable[ClaimUser], prepared_for: Iterable[str]) -> set[st
 def holds(claim: ElasticGPUClaim, pod_uid: str) -> bool:
     """Whether the pod holds the claim."""
     return any(row.pod_uid == pod_uid for row in claim.status.users)
+
+
+def keepers(claim: ElasticGPUClaim, pods: Iterable[Pod]) -> list[str]:
+    """Names of the pods for which a claim that is being deleted stays.
+
+    Those that hold it, and those that have a node and name it: they may be about to use it.
+    """
+    named = {
+        pod.name
+        for pod in pods
+        if pod.spec.node_name and not pod.finished and any(e.key == claim.key for e in entries(pod))
+    }
+    return sorted({*named, *(row.pod_name for row in claim.status.users)})

@@ -29,6 +29,10 @@ from .ledger import OVERCOMMITTED
 
 BOUND = "Bound"
 
+READY = "Ready"
+"""Type of the condition that says whether what is bound can be used: False on a device that its
+node fails to undo, and on a claim whose node is not ready."""
+
 WITHDRAWN = "Withdrawn"
 """Reason of a Released device whose claim lives: its node would not have the claim's pod."""
 
@@ -117,6 +121,17 @@ def claim_bound(
     )
 
 
+def cut_off(claim: ElasticGPUClaim, device: ElasticGPU) -> str | None:
+    """What was wrong, in words, if a bind only repairs what somebody undid by hand; else None."""
+    if claim.status.phase != BOUND or device.claim_uid:
+        return None
+    return (
+        f"somebody took claimRef away from ElasticGPU {device.name}, which ElasticGPUClaim "
+        f"{claim.namespace}/{claim.name} is bound to: it was written again. To free the device, "
+        "delete the claim"
+    )
+
+
 def given_up(device: ElasticGPU) -> bool:
     """Whether the device will not serve the claim it points at, though that claim lives."""
     match device.status.phase:
@@ -135,11 +150,11 @@ def unbound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticG
     reason = device.status.reason
     message = f"{device.name} is given up: {device.status.message or reason}"
     condition = Condition(type=BOUND, status="False", reason=reason, message=message[:1024])
-    waiting = claim.with_status(
+    others = [c for c in claim.status.conditions if c.type != READY]
+    waiting = claim.with_users([]).with_status(
         phase="Pending",
         capacity={},
-        users=[],
-        conditions=merge_condition(claim.status.conditions, condition, now=now),
+        conditions=merge_condition(others, condition, now=now),
     )
     return excluded(waiting, device.spec.node_name) if reason == WITHDRAWN else waiting
 
