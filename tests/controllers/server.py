@@ -1,8 +1,7 @@
 """An API server in memory, below the library's own client: compare-and-swap, finalizers, watches.
 
 It knows what the controllers rely on and no more: versions and generations, the status
-subresource, preconditions of deletes, objects that finalizers keep. Schemas and selectors it does
-not know.
+subresource, preconditions of deletes, objects that finalizers keep. Schemas it does not know.
 """
 
 from __future__ import annotations
@@ -99,12 +98,16 @@ class Server:
         self.fate(f"after {call}", body)
         return deepcopy(answer)
 
-    def read(self, path: str) -> Json:
-        """One object, or all of a kind."""
-        at = place(path)
+    def read(self, path: str, params: Mapping[str, str] | None = None) -> Json:
+        """One object, or all of a kind; of selectors it knows a label's and a pod's node's."""
+        at, wanted = place(path), params or {}
         if at.name:
             return deepcopy(self._there(at))
-        items = [b for key, b in self.objects.items() if key[0] == at.plural]
+        items = [
+            body
+            for (plural, namespace, _), body in self.objects.items()
+            if plural == at.plural and at.namespace in ("", namespace) and _selected(body, wanted)
+        ]
         return {"items": deepcopy(items), "metadata": {"resourceVersion": str(self.version)}}
 
     def _act(self, method: str, at: Place, body: Json) -> Json:
@@ -114,7 +117,9 @@ class Server:
             case "PUT":
                 return self._replace(at, body)
             case "PATCH":
-                return self._replace(at, {**deepcopy(self._there(at)), **body, "metadata": {}})
+                there = deepcopy(self._there(at))
+                status = {**there.get("status", {}), **body.get("status", {})}
+                return self._replace(at, {**there, **body, "status": status, "metadata": {}})
             case _:
                 return self._delete(at, body.get("preconditions", {}))
 
@@ -178,6 +183,15 @@ class Server:
         return body
 
 
+def _selected(body: Json, wanted: Mapping[str, str]) -> bool:
+    label, _, value = wanted.get("labelSelector", "").partition("=")
+    _, _, node = wanted.get("fieldSelector", "").partition("spec.nodeName=")
+    labels = body["metadata"].get("labels", {})
+    return (not label or labels.get(label) == value) and (
+        not node or body.get("spec", {}).get("nodeName") == node
+    )
+
+
 def _home(obj: KubeObject) -> Place:
     return Place(obj.resource.plural, obj.namespace, "", "")
 
@@ -219,7 +233,7 @@ class MemoryClient(Client):
         if self.dead:
             await asyncio.Event().wait()
         if method == "GET":
-            return self.server.read(path)
+            return self.server.read(path, params)
         try:
             return self.server.write(method, path, body)
         except Crash:

@@ -16,6 +16,7 @@ from elasticgpu.api.core import (
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.rules import holders
 from elasticgpu.rules.holders import Add, Decision, Drop, HoldersView, Keep
+from elasticgpu.rules.transaction import NODE_LOST
 
 from .build import LATER, NOW, claim, device, pod, ref
 
@@ -25,6 +26,8 @@ READY = device(of=ref(BOUND), phase="Bound")
 A, B, C = pod("a"), pod("b"), pod("c")
 FAILED, SUCCEEDED = pod("a", phase="Failed"), pod("a", phase="Succeeded")
 STOPPING = pod("a", terminating=True)
+LOST = READY.with_status(phase="Failed", reason=NODE_LOST)
+THERE = pod("a", node="node-a")
 ANOTHERS = device(of=ref(claim("x")), phase="Bound")
 
 
@@ -67,6 +70,10 @@ TABLE: list[tuple[str, HoldersView, Decision]] = [
     ("no-device", HoldersView(BOUND, None, (A,)), Keep()),
     ("device-not-bound", HoldersView(BOUND, READY.with_status(phase="Failed"), (A,)), Keep()),
     ("device-of-another", HoldersView(BOUND, ANOTHERS, (A,)), Keep()),
+    ("node-lost-and-the-pod-on-it", HoldersView(held(THERE), LOST, (THERE,)), Keep()),
+    ("node-lost-before-the-pod-got-there", HoldersView(held(A), LOST, (A,)), Drop(())),
+    ("node-lost-with-the-pods-container", HoldersView(
+        held(A), LOST.with_status(prepared_for=[A.uid]), (A,)), Keep()),
     ("claim-terminating", HoldersView(
         BOUND.with_metadata(deletion_timestamp=NOW), READY, (A,)), Keep()),
     ("claim-terminating-still-drops", HoldersView(
@@ -89,6 +96,7 @@ PODS = st.lists(
         phase=st.sampled_from(("", "Pending", "Running", "Succeeded", "Failed")),
         terminating=st.booleans(),
         created=st.sampled_from((NOW, LATER)),
+        node=st.sampled_from(("", "node-a")),
     ),
     unique_by=lambda p: p.uid,
 ).map(tuple)
@@ -96,9 +104,9 @@ UIDS = st.lists(st.sampled_from("abcde").map("uid-{}".format), unique=True)
 
 
 DEVICES = st.none() | st.builds(
-    lambda uids, phase: READY.with_status(prepared_for=uids, phase=phase),
+    lambda uids, found: found.with_status(prepared_for=uids),
     UIDS,
-    st.sampled_from(("Bound", "Failed")),
+    st.sampled_from((READY, READY.with_status(phase="Failed"), LOST)),
 )
 
 
@@ -122,10 +130,12 @@ def uids(rows: tuple[ClaimUser, ...]) -> set[str]:
 
 @given(views())
 def test_laws(view: HoldersView) -> None:
-    """One holder of an unshared claim; no row goes under a living or prepared pod; no row comes
-    for a pod that ended or is ending, nor to a claim that is being deleted."""
+    """One holder of an unshared claim; no row goes under a prepared pod, or a living one that can
+    get to the device; no row comes for a pod that ended or is ending, nor to a claim that is being
+    deleted."""
     had = uids(tuple(view.claim.status.users))
-    alive = {p.uid for p in view.pods if not p.finished}
+    lost = view.device is not None and view.device.status.reason == NODE_LOST
+    alive = {p.uid for p in view.pods if not p.finished and (p.spec.node_name or not lost)}
     ready = set(view.device.status.prepared_for) if view.device else set()
     match holders.decide(view):
         case Drop(users):
@@ -154,6 +164,44 @@ def test_settles(view: HoldersView) -> None:
             case Keep():
                 pass
     assert holders.decide(view) == Keep()
+
+
+KEEPERS: list[tuple[str, ElasticGPUClaim, tuple[Pod, ...], list[str]]] = [
+    ("nobody", BOUND, (), []),
+    ("a-holder", held(A), (), ["a"]),
+    ("a-holder-without-a-node", held(A), (A,), ["a"]),
+    ("on-a-node-without-a-row", BOUND, (THERE,), ["a"]),
+    ("waiting-for-a-node", BOUND, (A,), []),
+    ("ended", BOUND, (pod("a", node="node-a", phase="Succeeded"), FAILED), []),
+    ("ending", BOUND, (pod("a", node="node-a", terminating=True),), ["a"]),
+    ("names-another", BOUND, (pod("a", node="node-a", claims=("other",)),), []),
+    ("both", held(C), (THERE, pod("b", node="node-a")), ["a", "b", "c"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("of", "pods", "want"), [pytest.param(*row, id=name) for name, *row in KEEPERS]
+)
+def test_keepers(of: ElasticGPUClaim, pods: tuple[Pod, ...], want: list[str]) -> None:
+    """59: a claim being deleted stays for its holders and for living pods on a node."""
+    assert holders.keepers(of, pods) == want
+
+
+@pytest.mark.parametrize(
+    ("count", "want"),
+    [
+        (0, ""),
+        (1, "web-0"),
+        (3, "web-0, web-1, web-2"),
+        (5, "web-0, web-1, web-2 and 2 more"),
+    ],
+)
+def test_holders_in_short(count: int, want: str) -> None:
+    """However many hold a claim, one line says who and how many."""
+    told = BOUND.with_users([row(pod(f"web-{n}")) for n in range(count)])
+    assert (told.status.used_by, len(told.status.users)) == (want, count)
+    longest = BOUND.with_users([ClaimUser(pod_uid=str(n), pod_name="x" * 253) for n in range(256)])
+    assert ClaimStatus.model_validate(longest.status.wire()).used_by == longest.status.used_by
 
 
 def test_rows_of_a_shared_claim_fit_the_schema() -> None:

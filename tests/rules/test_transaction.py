@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.meta import ObjectReference
 from elasticgpu.api.names import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -232,3 +233,26 @@ def test_fourth_write_forgets_excluded_nodes_if_the_place_is_final(
     tried = claim(named="egpu-a").with_status(phase="Pending", excluded_nodes=["node-b"])
     bound = transaction.claim_bound(tried, device(of=ref(TRAIN)), now=NOW, final=final)
     assert (bound.status.phase, bound.status.excluded_nodes) == ("Bound", left)
+
+
+@pytest.mark.parametrize(
+    ("of", "phase", "repaired"),
+    [
+        pytest.param(None, "Bound", True, id="25-taken-away"),
+        pytest.param(ref(TRAIN, uid=""), "Bound", True, id="25-only-its-uid"),
+        pytest.param(ref(TRAIN), "Bound", False, id="untouched"),
+        pytest.param(None, "Pending", False, id="a-first-bind"),
+        pytest.param(None, "Lost", False, id="28-back-again"),
+    ],
+)
+def test_a_repair_is_told_from_a_bind(
+    of: ObjectReference | None, phase: str, repaired: bool
+) -> None:
+    """Who takes claimRef away under a bound claim is told that it was written again, and why."""
+    bound = claim(named="egpu-a", completed=True).with_status(phase=phase)
+    said = transaction.cut_off(bound, device(phase="Bound", of=of))
+    assert (said is not None) is repaired
+    if said:
+        assert "ElasticGPU egpu-a" in said
+        assert "ElasticGPUClaim team/train" in said
+        assert "delete the claim" in said
