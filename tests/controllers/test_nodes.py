@@ -149,7 +149,7 @@ async def test_agent_gone_for_good(stage: Stage, monkeypatch: pytest.MonkeyPatch
     stage.server.delete(Pod, "web-0", TEAM)
     said = await stage.until(lambda: told(stage.devices()[0]))
     assert "has not undone it for pod uid-web-0, which is gone" in said
-    await stage.still(lambda: stage.devices()[0].status.prepared_for and held(stage))
+    await stage.still(lambda: stage.devices()[0].status.prepared_for)
     stage.server.put(stage.devices()[0].with_status(prepared_for=[]), "status")
     stage.server.put(stage.devices()[0].without_finalizers(NODE_FINALIZER))
     await stage.until(lambda: not told(stage.devices()[0]))
