@@ -195,7 +195,7 @@ class ClaimStatus(Model):
     used_by: Annotated[
         str,
         StringConstraints(max_length=1024),
-        Field(description="Who they are, in short: the first three names, and how many more."),
+        Field(description="Who holds the claim, in short: three names at most, and how many more."),
     ] = ""
     excluded_nodes: Annotated[
         list[Name],
