@@ -87,8 +87,11 @@ class Load:
         self, path: str, wanted: Callable[[Json], bool], count: int, opened: asyncio.Event
     ) -> float:
         seen: set[str] = set()
-        while True:  # a watch may be ended by the server at any time
+        while True:  # the server may end a watch at any time, and put off a new kind's
             async with self._session.get(f"{self._server}{path}?watch=true") as answer:
+                if answer.status != 200:
+                    await asyncio.sleep(0.2)
+                    continue
                 opened.set()
                 rest = b""
                 async for chunk in answer.content.iter_any():
@@ -103,4 +106,4 @@ class Load:
 
 def in_phase(*phases: str) -> Callable[[Json], bool]:
     """Whether an object is in one of these phases."""
-    return lambda obj: obj.get("status", {}).get("phase") in phases
+    return lambda obj: (obj.get("status") or {}).get("phase") in phases

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.cluster.cluster import Cluster
@@ -67,18 +65,8 @@ class Bench:
         status = f"{path}/{obj['metadata']['name']}/status"
         return await self.load.send("PUT", status, {**obj, "metadata": made["metadata"]})
 
-    @contextmanager
-    def measuring(self, sample: Sample, *processes: Process) -> Iterator[None]:
-        """Counts CPU and writes of what happens inside."""
-        every = {p.name: p for p in (*self.cluster.processes.values(), *processes)}
-        cpu = {name: cpu_seconds(process) for name, process in every.items()}
-        writes = self._writes()
-        yield
-        sample.cpu = {name: cpu_seconds(process) - cpu[name] for name, process in every.items()}
-        after = self._writes()
-        sample.writes = {k: n - writes.get(k, 0) for k, n in after.items() if n > writes.get(k, 0)}
-
-    def _writes(self) -> dict[str, int]:
+    def writes(self) -> dict[str, int]:
+        """Writing requests the API server has counted so far, by verb and resource."""
         found: dict[str, int] = {}
         for request, count in self.cluster.api.metrics().items():
             if request.verb in ("POST", "PUT", "PATCH", "APPLY", "DELETE"):
@@ -87,16 +75,36 @@ class Bench:
         return found
 
 
+class Stopwatch:
+    """Seconds and CPU from its making to `stop`, writes until they are asked for."""
+
+    def __init__(self, bench: Bench, count: int, *processes: Process) -> None:
+        self._bench, self._count = bench, count
+        self._processes = (*bench.cluster.processes.values(), *processes)
+        self._writes = bench.writes()
+        self._cpu = [cpu_seconds(process) for process in self._processes]
+        self._began = time.monotonic()
+
+    def stop(self, ended: float) -> Sample:
+        """What was used until now, the last bind having been seen at `ended`."""
+        pairs = zip(self._processes, self._cpu, strict=True)
+        cpu = {process.name: cpu_seconds(process) - before for process, before in pairs}
+        return Sample(self._count, ended - self._began, cpu)
+
+    def writes(self) -> dict[str, int]:
+        """What was written until now."""
+        now, before = self._bench.writes(), self._writes
+        return {what: n - before.get(what, 0) for what, n in now.items() if n > before.get(what, 0)}
+
+
 async def ceiling(bench: Bench, count: int) -> Sample:
     """(a) The four writes of a bind, by PUT, with nobody deciding anything."""
-    cards = objects.fleet(count)
-    load, sample = bench.load, Sample(count)
+    cards, load = objects.fleet(count), bench.load
     devices = await load.create(DEVICES, objects.devices(cards, count))
     claims = await load.create(CLAIMS, objects.claims(count))
-    with bench.measuring(sample):
-        began = time.monotonic()
-        await load.each(zip(devices, claims, strict=True), lambda both: _four_writes(load, *both))
-        sample.seconds = time.monotonic() - began
+    clock = Stopwatch(bench, count)
+    await load.each(zip(devices, claims, strict=True), lambda both: _four_writes(load, *both))
+    sample = clock.stop(time.monotonic())
     bench.wipe()
     return sample
 
@@ -173,16 +181,13 @@ async def dynamic(bench: Bench, count: int) -> Sample:
 async def _bind(
     bench: Bench, process: Process, path: str, claims: list[Json], already: int = 0
 ) -> Sample:
-    sample = Sample(len(claims))
-    bound = bench.load.seeing(path, in_phase("Bound"), len(claims) + already)
-    async with bound as last:
+    count = len(claims)
+    async with bench.load.seeing(path, in_phase("Bound"), count + already) as last:
         with stopped(process):
             await bench.load.create(path, claims)
-            measuring = bench.measuring(sample, process)
-            measuring.__enter__()
-        began = time.monotonic()
-        sample.seconds = await last - began
+            clock = Stopwatch(bench, count, process)
+        sample = clock.stop(await last)
     say(f"    pid {process.pid}: {sample.rate:.0f} binds/s")
     await asyncio.sleep(SETTLE)
-    measuring.__exit__(None, None, None)
+    sample.writes = clock.writes()
     return sample
