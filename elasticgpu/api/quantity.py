@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
@@ -37,6 +38,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
+@lru_cache(maxsize=4096)
 def parse(value: int | str) -> Fraction:
     """The exact value.
 
@@ -58,6 +60,7 @@ def parse(value: int | str) -> Fraction:
     return number * Fraction(10) ** (_DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:]))
 
 
+@lru_cache(maxsize=4096)
 def to_int(value: int | str) -> int:
     """The value as a whole number. Raises ValueError for a fraction such as `1.5` or `100m`."""
     exact = parse(value)

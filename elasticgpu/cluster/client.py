@@ -45,7 +45,7 @@ class Client(Transport):
 
     async def get(self, kind: type[T], key: Key) -> T:
         """The object as it is now. Raises NotFound; Refused if it does not parse as a `kind`."""
-        return _parse(kind, await self.raw("GET", _path(kind.resource, key)))
+        return parse(kind, await self.raw("GET", _path(kind.resource, key)))
 
     async def list(
         self,
@@ -64,7 +64,7 @@ class Client(Transport):
         async for body in self.pages(kind, namespace=namespace, params=where, page=page):
             for item in body["items"]:
                 try:
-                    yield _parse(kind, item)
+                    yield parse(kind, item)
                 except Refused as error:
                     log.warning("left out of the list: %s", error)
 
@@ -92,18 +92,25 @@ class Client(Transport):
 
     async def create(self, obj: T) -> T:
         """Create it. Raises AlreadyExists, NamespaceTerminating, Invalid, …"""
-        path = _path(obj.resource, (_home(obj), ""))
-        return _parse(type(obj), await self.raw("POST", path, body=obj.wire()))
+        return parse(type(obj), await self.post(obj))
+
+    async def post(self, obj: KubeObject) -> Json:
+        """The same, answering the raw object, for a cache that may know it already."""
+        return await self.raw("POST", _path(obj.resource, (_home(obj), "")), body=obj.wire())
 
     async def replace(self, obj: T, subresource: str = "") -> T:
         """Write it by compare-and-swap. Raises Conflict if somebody wrote since it was read.
 
         Raises ValueError for an object without resourceVersion, which would be no comparison.
         """
+        return parse(type(obj), await self.put(obj, subresource))
+
+    async def put(self, obj: KubeObject, subresource: str = "") -> Json:
+        """The same, answering the raw object, for a cache that may know it already."""
         if not obj.metadata.resource_version:
             raise ValueError(f"{_call(obj)} has no resourceVersion: read it before writing it")
         path = _path(obj.resource, obj.key, subresource)
-        return _parse(type(obj), await self.raw("PUT", path, body=obj.wire()))
+        return await self.raw("PUT", path, body=obj.wire())
 
     async def patch(
         self,
@@ -116,7 +123,7 @@ class Client(Transport):
     ) -> T:
         """Change some fields. Put `metadata.resourceVersion` in to make it a compare-and-swap."""
         path = _path(kind.resource, key, subresource)
-        return _parse(kind, await self.raw("PATCH", path, body=body, content_type=content_type))
+        return parse(kind, await self.raw("PATCH", path, body=body, content_type=content_type))
 
     async def apply(
         self,
@@ -137,7 +144,7 @@ class Client(Transport):
         whole = {**_head(kind.resource), **body, "metadata": {**body.get("metadata", {}), **names}}
         params = {"fieldManager": manager, "force": str(force).lower()}
         path = _path(kind.resource, key, subresource)
-        return _parse(
+        return parse(
             kind,
             await self.raw("PATCH", path, params=params, body=whole, content_type=APPLY_PATCH),
         )
@@ -198,13 +205,21 @@ def _call(obj: KubeObject) -> str:
     return f"{obj.resource.kind} {'/'.join(filter(None, obj.key))}"
 
 
-def _parse(kind: type[T], body: Json) -> T:
+def parse(kind: type[T], body: Json) -> T:
+    """The model of an object. Raises Refused, with the fields that are wrong, if it is none."""
     try:
-        return kind.model_validate(body)
+        return kind.model_validate(lean(body))
     except ValidationError as error:
         meta = body.get("metadata") or {}
         name = f"{meta.get('namespace', '')}/{meta.get('name', '')}".strip("/")
         raise Refused(f"{kind.__name__} {name} cannot be read: {describe(error)}") from error
+
+
+def lean(body: Json) -> Json:
+    """The object without `managedFields`, the larger half of many: nobody here reads them, and a
+    write without them leaves them as they are."""
+    body["metadata"].pop("managedFields", None)
+    return body
 
 
 def describe(error: ValidationError) -> str:

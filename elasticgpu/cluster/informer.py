@@ -88,6 +88,15 @@ class Informer(Store[T]):
         """Wait for the first list. For ever, if `run` is not running."""
         await self._synced.wait()
 
+    async def create(self, obj: T) -> T:
+        """Create it; the cache shows the answer at once. Raises as `Client.create`."""
+        return self.answered(await self._client.post(obj))
+
+    async def write(self, obj: T, subresource: str = "") -> T:
+        """Write it by compare-and-swap; the cache shows the answer at once. Raises as
+        `Client.replace`."""
+        return self.answered(await self._client.put(obj, subresource))
+
     async def run(self) -> None:
         """Keep the cache current until cancelled, through whatever the server answers."""
         while True:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from elasticgpu.api.meta import Key, KubeObject
 
-from .client import describe
+from .client import describe, lean, parse
 from .status import Json
 
 log = logging.getLogger(__name__)
@@ -101,6 +101,19 @@ class Store(Generic[T]):
         if self._is_news(obj.key, obj.uid, version_of(obj)):
             self._put(obj)
 
+    def answered(self, raw: Json) -> T:
+        """The same for the raw answer; the object. Raises Refused if it does not parse.
+
+        If its event came first, what that showed is known already and is not parsed again.
+        """
+        key, uid, version = _identify(raw)
+        known = self._objects.get(key)
+        if known is not None and known.uid == uid and version_of(known) == version:
+            return known
+        new = parse(self.kind, raw)
+        self.observed(new)
+        return new
+
     def deleted(self, obj: T) -> None:
         """Take in an own delete that was accepted for this version.
 
@@ -156,7 +169,7 @@ class Store(Generic[T]):
 
     def _read(self, key: Key, raw: Json) -> None:
         try:
-            new = self._model(raw)
+            new = self._model(lean(raw))
         except ValidationError as error:
             self._complain(key, describe(error))
         else:

@@ -11,7 +11,6 @@ import json
 import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,6 +31,15 @@ TIMEOUT = 15.0
 ATTEMPTS = 5
 PATIENCE = 10.0
 """A Retry-After above this many seconds is the caller's to wait, not ours."""
+
+IDLE = 60.0
+"""Seconds an idle connection is kept: a burst finds those of the last one, without handshakes. The
+server closes them after 90."""
+
+Params = Mapping[str, str]
+_Request = tuple[str, str, Params | None, Any, str]
+FOREIGN = (aiohttp.ClientError, TimeoutError, OSError)
+"""What aiohttp and the system raise for an answer that does not come."""
 
 loads: Callable[[bytes], Any]
 dumps: Callable[[Any], bytes]
@@ -54,10 +62,13 @@ class Transport:
         self, access: Access, *, user_agent: str = "elasticgpu", timeout: float = TIMEOUT
     ) -> None:
         self._access = access
-        self._timeout = timeout
+        self._limit = aiohttp.ClientTimeout(total=timeout)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, ssl=access.tls or True, socket_factory=_keepalive_socket
+                limit=0,
+                ssl=access.tls or True,
+                socket_factory=_keepalive_socket,
+                keepalive_timeout=IDLE,
             ),
             headers={"Accept": "application/json", "User-Agent": user_agent},
             read_bufsize=2**21,  # a page of a list in one or two reads
@@ -91,7 +102,7 @@ class Transport:
         method: str,
         path: str,
         *,
-        params: Mapping[str, str] | None = None,
+        params: Params | None = None,
         body: Any = None,
         content_type: str = "application/json",
         attempts: int = ATTEMPTS,
@@ -105,32 +116,48 @@ class Transport:
         (aiohttp itself repeats a PUT or DELETE once when the connection it had kept breaks. Ours
         are compare-and-swaps, so a second execution is a Conflict, or NotFound of a delete.)
         """
-        repeatable = (Throttled, Unavailable) if method == "GET" else (Throttled,)
+        request = (method, path, params, body, content_type)
+        try:
+            return await self._once(*request)
+        except (Throttled, Unavailable) as error:
+            if attempts == 1 or not _repeatable(method, error):
+                raise
+            return await self._again(error, attempts, request)
 
-        def again(error: BaseException) -> bool:
-            return isinstance(error, repeatable) and (error.retry_after or 0.0) <= PATIENCE
+    async def _again(self, error: ApiError, attempts: int, request: _Request) -> Json:
+        """The attempts after the first. tenacity comes in only here: asking it costs nearly as
+        much as a request."""
+        failed: ApiError | None = error
+
+        async def attempt() -> Json:
+            nonlocal failed
+            if failed is not None:
+                first, failed = failed, None
+                raise first
+            return await self._once(*request)
 
         tries = AsyncRetrying(
-            retry=retry_if_exception(again),
+            retry=retry_if_exception(lambda error: _repeatable(request[0], error)),
             wait=_wait,
             stop=stop_after_attempt(attempts),
             reraise=True,
         )
-        return await tries(self._once, method, path, params, body, content_type)
+        return await tries(attempt)
 
     async def _once(
-        self, method: str, path: str, params: Mapping[str, str] | None, body: Any, content_type: str
+        self, method: str, path: str, params: Params | None, body: Any, content_type: str
     ) -> Json:
         data = None if body is None else dumps(body)
         headers = {} if data is None else {"Content-Type": content_type}
-        total = aiohttp.ClientTimeout(total=self._timeout)
-        async with self._send(
-            method, path, params=params, data=data, headers=headers, timeout=total
-        ) as response:
-            return _object(await response.read())
+        try:
+            response = await self._open(method, path, params, data, headers, self._limit)
+            async with response:
+                return _object(await response.read())
+        except FOREIGN as error:
+            raise _unavailable(method, path, error) from error
 
     async def stream(
-        self, path: str, *, params: Mapping[str, str] | None = None, seconds: int = 300
+        self, path: str, *, params: Params | None = None, seconds: int = 300
     ) -> AsyncGenerator[tuple[str, Json], None]:
         """(type, object) of each event of one watch request, bookmarks too, until its end.
 
@@ -141,45 +168,45 @@ class Transport:
         where = {**(params or {}), "watch": "true", "timeoutSeconds": str(seconds)}
         # Reading may last longer than the server's own limit, so only a dead peer meets ours.
         patience = aiohttp.ClientTimeout(
-            total=None, connect=self._timeout, sock_read=seconds + self._timeout
+            total=None, connect=self._limit.total, sock_read=seconds + (self._limit.total or 0)
         )
-        async with self._send("GET", path, params=where, timeout=patience) as response:
-            async for line in _lines(response.content):
-                event = _object(line)
-                if event.get("type") == "ERROR":
-                    status = event.get("object") or {}
-                    raise_for(status.get("code") or 500, status)
-                yield event.get("type", ""), event.get("object") or {}
+        try:
+            response = await self._open("GET", path, where, None, {}, patience)
+            async with response:
+                async for line in _lines(response.content):
+                    event = _object(line)
+                    if event.get("type") == "ERROR":
+                        status = event.get("object") or {}
+                        raise_for(status.get("code") or 500, status)
+                    yield event.get("type", ""), event.get("object") or {}
+        except FOREIGN as error:
+            raise _unavailable("GET", path, error) from error
 
-    @asynccontextmanager
-    async def _send(
+    async def _open(
         self,
         method: str,
         path: str,
-        *,
-        params: Mapping[str, str] | None,
+        params: Params | None,
+        data: bytes | None,
+        headers: Mapping[str, str],
         timeout: aiohttp.ClientTimeout,
-        data: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to one request, if it is success; foreign errors renamed at this door."""
-        url = URL(self._access.server + path, encoded=True).with_query(params)
-        try:
-            response = await self._open(method, url, data, headers or {}, timeout)
-            async with response:
-                log.debug("%s %s %d", method, path, response.status)
-                if not response.ok:
-                    raise_for(
-                        response.status,
-                        _status(await response.read()),
-                        retry_after=_seconds(response.headers.get("Retry-After")),
-                    )
-                yield response
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            text = f"{method} {path}: {type(error).__name__} {error}".rstrip()
-            raise Unavailable(0, "NoAnswer", text) from error
+    ) -> aiohttp.ClientResponse:
+        """The response to one request, its body not yet read, if it is success."""
+        url = URL(self._access.server + path, encoded=True)
+        if params:
+            url = url.with_query(params)
+        response = await self._ask(method, url, data, headers, timeout)
+        log.debug("%s %s %d", method, path, response.status)
+        if response.ok:
+            return response
+        async with response:
+            raise_for(
+                response.status,
+                _status(await response.read()),
+                retry_after=_seconds(response.headers.get("Retry-After")),
+            )
 
-    async def _open(
+    async def _ask(
         self,
         method: str,
         url: URL,
@@ -193,7 +220,7 @@ class Transport:
                 method,
                 url,
                 data=data,
-                headers={**headers, **({"Authorization": used} if used else {})},
+                headers={**headers, "Authorization": used} if used else headers,
                 timeout=timeout,
                 proxy=self._access.proxy,
                 server_hostname=self._access.server_name,
@@ -203,6 +230,16 @@ class Transport:
             if response.status != 401 or not await self._access.renew(used):
                 return response
             response.release()
+
+
+def _repeatable(method: str, error: BaseException) -> bool:
+    kinds = (Throttled, Unavailable) if method == "GET" else (Throttled,)
+    return isinstance(error, kinds) and (error.retry_after or 0.0) <= PATIENCE
+
+
+def _unavailable(method: str, path: str, error: BaseException) -> Unavailable:
+    text = f"{method} {path}: {type(error).__name__} {error}".rstrip()
+    return Unavailable(0, "NoAnswer", text)
 
 
 def _object(data: bytes) -> Json:

@@ -69,11 +69,11 @@ async def send(world: World, device: ElasticGPU) -> ElasticGPU:
     Raises AlreadyExists if it is another's, Unavailable if nobody can tell, else as the create.
     """
     try:
-        created = await world.client.create(device)
+        return await world.devices.create(device)
     except AlreadyExists:
         created = await _found(world, device)
-    world.devices.observed(created)
-    return created
+        world.devices.observed(created)
+        return created
 
 
 async def _found(world: World, device: ElasticGPU) -> ElasticGPU:

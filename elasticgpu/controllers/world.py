@@ -146,12 +146,9 @@ class World:
 
     async def replace(self, new: T, subresource: str = "") -> T:
         """Write one of our objects by compare-and-swap; the loops see the answer at once."""
-        written = await self.client.replace(new, subresource)
-        if isinstance(written, ElasticGPU):
-            self.devices.observed(written)
-        else:
-            self.claims.observed(written)
-        return written
+        if isinstance(new, ElasticGPU):
+            return await self.devices.write(new, subresource)
+        return await self.claims.write(new, subresource)
 
     def _node_changed(self, change: Change[Node]) -> None:
         old, new = change.old, change.new

@@ -6,6 +6,7 @@ import pytest
 
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.cluster.store import Change, Store
+from elasticgpu.errors import Refused
 
 from .objects import model, raw, unreadable
 
@@ -53,6 +54,37 @@ def test_the_echo_of_an_own_write_is_silent(store: Store[ElasticGPUClass]) -> No
     store.put(raw("a", 10))
     assert store.get(("", "a")) is known
     assert told == [(None, "10")]
+
+
+def test_an_answer_whose_event_came_first(store: Store[ElasticGPUClass]) -> None:
+    """The event's object is answered, the very one, and nobody is told twice."""
+    store.put(raw("a", 10))
+    told = listen(store)
+    assert store.answered(raw("a", 10)) is store.get(("", "a"))
+    assert told == [(None, "10")]
+
+
+def test_an_answer_that_comes_first(store: Store[ElasticGPUClass]) -> None:
+    """It is parsed, shown at once and answered; an unreadable one is refused."""
+    assert store.answered(raw("a", 10)) is store.get(("", "a"))
+    with pytest.raises(Refused, match="a cannot be read"):
+        store.answered(unreadable("a", 11))
+    assert at(store) == "10"
+
+
+def test_an_answer_about_another_object_of_that_name(store: Store[ElasticGPUClass]) -> None:
+    """The same version under another uid is not what is known."""
+    store.put(raw("a", 10, uid="first"))
+    assert store.answered(raw("a", 10, uid="second")).uid == "second"
+
+
+def test_managed_fields_are_left_behind(store: Store[ElasticGPUClass]) -> None:
+    """Whichever way an object comes in, and nothing else of it is."""
+    for take in (store.put, store.answered):
+        take(raw("a", 10 if take == store.put else 11, managedFields=[{}], selfLink="kept"))
+        known = store.get(("", "a"))
+        assert known is not None
+        assert known.wire()["metadata"].keys() == {"name", "uid", "resourceVersion", "selfLink"}
 
 
 def test_a_late_answer_does_not_bring_back_the_dead(store: Store[ElasticGPUClass]) -> None:
