@@ -17,7 +17,14 @@ from tests.cluster.fixtures import cluster, control_plane
 __all__ = ["cluster", "control_plane"]
 
 HERE = "tests/cases/"
-LISTED = ("test_seed", "test_waiting", "test_using", "test_restarts", "test_in_pods")
+LISTED = (
+    "test_consumer",
+    "test_seed",
+    "test_waiting",
+    "test_using",
+    "test_restarts",
+    "test_in_pods",
+)
 
 SEEDS = Path(__file__).parents[2] / "examples" / "01-shared-card" / "elastic-gpu.yaml"
 
