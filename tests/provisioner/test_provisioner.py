@@ -31,6 +31,7 @@ from elasticgpu.provisioner import (
     build,
     capacity,
     discover,
+    overrides,
 )
 from elasticgpu.rules.ledger import Ledger, holds
 
@@ -134,6 +135,36 @@ def test_defaults() -> None:
     finish(plain.unprepare(made, host=None))  # type: ignore[arg-type] # it is not looked at
 
 
+def test_a_request_builds_its_device() -> None:
+    """An author adds a handle and attributes; the rest is as it was asked for."""
+    asked = request()
+    made = asked.device(handle="h-1", attributes={"k": "v"})
+    assert made.spec.source.handle == "h-1"
+    assert made.spec.source.attributes == {"pipe": "/run/x", "k": "v"}
+    assert asked.device() == build(Plain.name, asked)
+    source = made.spec.source.but(handle=asked.name, attributes={"pipe": "/run/x"})
+    assert made.but(spec=made.spec.but(source=source)) == asked.device()
+
+
+class Asks(Plain):
+    """One that asks somebody else for its devices."""
+
+    async def provision(self, request: Request) -> ElasticGPU:
+        return request.device()
+
+
+class AsksToo(Asks):
+    """One that inherits from it."""
+
+
+def test_overrides() -> None:
+    """The default asks nobody, and is known without being called."""
+    assert not overrides(Plain(), "provision")
+    assert overrides(Asks(), "provision")
+    assert overrides(AsksToo(), "provision")
+    assert not overrides(AsksToo(), "release")
+
+
 def test_place_and_prepare_are_required() -> None:
     """A provisioner without them is told so when it is made."""
 
@@ -158,6 +189,12 @@ class Nameless(Provisioner):
 
 class Unfinished(Provisioner):
     name = "example.com/unfinished"
+
+class Nobody(Plugin):
+    concurrency = 0
+
+class Never(Plugin):
+    timeout = 0
 
 class Raises(Plugin):
     def __init__(self): raise RuntimeError("no driver")
@@ -207,6 +244,8 @@ BROKEN: list[tuple[str, tuple[str, str], str]] = [
     ("cannot-be-found", ("example.com/plugin", "Missing"), "example.com/plugin .*fails"),
     ("is-none", ("example.com/plugin", "stranger"), "as example.com/plugin but is not"),
     ("has-another-name", ("example.com/other", "Plugin"), "as example.com/other but is not"),
+    ("asks-nobody", ("example.com/plugin", "Nobody"), "concurrency and timeout must be positive"),
+    ("never-waits", ("example.com/plugin", "Never"), "concurrency and timeout must be positive"),
     ("has-no-name", ("example.com/plugin", "Nameless"), "as example.com/plugin but is not"),
 ]
 

@@ -39,6 +39,7 @@ from elasticgpu.rules.binding import (
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.ledger import OVERCOMMITTED, Slice
+from elasticgpu.rules.provisioning import Answer, Kind, refusal
 from elasticgpu.rules.transaction import NODE_LOST, WITHDRAWN
 
 from .build import GI, LATER, NOW, Share, card, claim, device, free, gpu_class, part, ref, seen
@@ -850,3 +851,26 @@ def test_nodes_tried_are_remembered_up_to_a_bound() -> None:
     bound = claim(named="egpu-a").with_status(phase="Bound", excluded_nodes=tried)
     nodes = transaction.unbound(bound, found, now=NOW).status.excluded_nodes
     assert (len(nodes), nodes[-1]) == (64, "node-a")
+
+
+def test_in_progress_is_left_to_its_provisioner() -> None:
+    """Nothing else is chosen meanwhile; its own device is bound once it is there."""
+    own = device("egpu-uid", of=MINE)
+    assert binding.decide(seen(TRAIN, SMALL, in_progress=True, **GOLD)) == Settled()
+    assert binding.decide(seen(TRAIN, SMALL, own, in_progress=True, **GOLD)) == Bind(own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "want"),
+    [
+        pytest.param(Kind.REFUSED, Wait("ProvisioningFailed", "no"), id="43-refused"),
+        pytest.param(Kind.FOREIGN, Wait("NotOurs", "no", event=None), id="61-foreign"),
+    ],
+)
+def test_what_a_provisioner_refused_stands(kind: Kind, want: Wait) -> None:
+    """It is not asked again until claim or class change; what is there already is taken."""
+    refused = refusal(Answer(kind, "no"), TRAIN, gpu_class())
+    assert binding.decide(seen(TRAIN, refusal=refused, **GOLD)) == want
+    assert binding.decide(seen(TRAIN, SMALL, refusal=refused, **GOLD)) == Bind(SMALL)
+    edited = TRAIN.with_metadata(generation=2)
+    assert isinstance(binding.decide(seen(edited, refusal=refused, **GOLD)), Provision)

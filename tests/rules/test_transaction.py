@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.claim import ElasticGPUClaim, ProvisioningRequest
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import ObjectReference
 from elasticgpu.api.names import (
@@ -18,6 +18,8 @@ from elasticgpu.api.names import (
     CLAIM_PROTECTION,
     DEVICE_PROTECTION,
     PROVISIONED_BY,
+    PROVISIONING,
+    device_name,
 )
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.rules import binding, transaction
@@ -256,3 +258,19 @@ def test_a_repair_is_told_from_a_bind(
         assert "ElasticGPU egpu-a" in said
         assert "ElasticGPUClaim team/train" in said
         assert "delete the claim" in said
+
+
+def test_the_marks_of_provisioning_go_with_the_third_and_fourth_write() -> None:
+    """What kept the claim while its own device was made goes with the bind to it, not to another's.
+
+    A spare device is still being made then, and nothing may be let go before it is there."""
+    request = ProvisioningRequest(provisioner=DRIVER)
+    making = claim().with_finalizers(PROVISIONING).with_status(provisioning=request)
+    for name, left in ((device_name(making.uid), False), ("egpu-other", True)):
+        made = device(name, of=ref(making))
+        named = transaction.pointing(making, made)
+        assert (PROVISIONING in named.metadata.finalizers) is left
+        assert CLAIM_PROTECTION in named.metadata.finalizers
+        bound = transaction.claim_bound(named, made, now=NOW)
+        assert (bound.status.provisioning is not None) is left
+        assert bound.status.phase == "Bound"
