@@ -21,6 +21,7 @@ KINDS = ("tests/api/test_kinds.py", "tests/api/test_stored.py")
 CONDITIONS = ("tests/api/test_conditions.py",)
 QUEUE = ("tests/transport/test_workqueue.py",)
 LEASE = ("tests/transport/test_lease.py",)
+SCENARIOS = "tests/scenarios/test_real.py::test_scenario"
 
 
 @dataclass(frozen=True)
@@ -253,5 +254,58 @@ FAULTS = [
         "old.last_transition_time if old and old.status == new.status else now",
         "old.last_transition_time if old and old == new else now",
         CONDITIONS,
+    ),
+    Fault(
+        "the second and the third write are swapped",
+        "elasticgpu/controllers/binder.py",
+        """        device = await self._write(
+            device, transaction.device_bound(device, now=timestamp()), "status"
+        )
+        claim = await self._write(claim, transaction.pointing(claim, device))
+""",
+        """        claim = await self._write(claim, transaction.pointing(claim, device))
+        device = await self._write(
+            device, transaction.device_bound(device, now=timestamp()), "status"
+        )
+""",
+        (f"{SCENARIOS}[01]",),
+    ),
+    Fault(
+        "AlreadyExists is taken for ours",
+        "elasticgpu/controllers/creating.py",
+        "    if found.claim_uid != device.claim_uid:",
+        "    if found.name != device.name:",
+        ("tests/controllers/test_provisioning.py",),
+    ),
+    Fault(
+        "a device is released on a cached absence",
+        "elasticgpu/controllers/reclaimer.py",
+        """                await self._confirm_gone(device)
+                await self._phase(device, "Released")
+""",
+        """                await self._phase(device, "Released")
+""",
+        (SCENARIOS,),
+    ),
+    Fault(
+        "an older event overwrites our own write",
+        "elasticgpu/cluster/store.py",
+        "newer = known is None or version > version_of(known)",
+        "newer = known is None or version != version_of(known)",
+        STORE,
+    ),
+    Fault(
+        "a deletion comes when its turn is",
+        "elasticgpu/cluster/workqueue.py",
+        "place = (-priority, next(self._order))",
+        "place = (0, next(self._order))",
+        QUEUE,
+    ),
+    Fault(
+        "a lease is free as soon as it is seen",
+        "elasticgpu/cluster/lease.py",
+        "expired = asyncio.get_running_loop().time() >= self._seen_at + lasts",
+        "expired = asyncio.get_running_loop().time() >= self._seen_at",
+        LEASE,
     ),
 ]
