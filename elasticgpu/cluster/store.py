@@ -108,6 +108,11 @@ class Store(Generic[T]):
         """
         key, uid, version = _identify(raw)
         known = self._objects.get(key)
+        meta = raw["metadata"]
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            gone = parse(self.kind, raw)  # it went with its last finalizer
+            self.deleted(gone)
+            return gone
         if known is not None and known.uid == uid and version_of(known) == version:
             return known
         new = parse(self.kind, raw)

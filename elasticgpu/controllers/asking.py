@@ -113,7 +113,7 @@ class Asking:
         self._failures = 0 if well else self._failures + 1
         pause = 0.0 if well else jittered(self._failures, base=BASE, cap=CAP)
         self._due = _now() + max(answer.after, pause)
-        self.wake(self._due - _now())
+        self._rewake(self._due)
 
 
 def _now() -> float:

@@ -66,7 +66,10 @@ class Inventory:
         gpu = self.world.gpus.get(key)
         if gpu is None:
             return
-        rows = [self._row(held) for held in self.world.ledger.held(gpu.name)[:MOST]]
+        # What is counted but not there yet may never come, and then nothing would tell.
+        held = self.world.ledger.held(gpu.name)
+        there = [row for row in held if row.device not in self.world.assumed]
+        rows = [self._row(row) for row in there[:MOST]]
         if [row.wire() for row in rows] == [row.wire() for row in gpu.status.allocated]:
             return
         now = asyncio.get_running_loop().time()

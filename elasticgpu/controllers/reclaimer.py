@@ -148,7 +148,8 @@ class Reclaimer:
             # Counted before the write is sent: what is admitted next must see it.
             self.world.ledger.set_device(device.with_status(phase="Available"))
         new = in_phase(device, phase, now=timestamp(), reason=reason, message=message)  # type: ignore[arg-type]
-        await self.world.replace(new, "status")
+        if new != device:
+            await self.world.replace(new, "status")
 
     async def _live_claim(self, device: ElasticGPU) -> ElasticGPUClaim | None:
         ref = device.spec.claim_ref

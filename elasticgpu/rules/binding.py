@@ -174,8 +174,10 @@ def _completed(view: ClaimView) -> Decision | Seek:
         return Unbind(device)
     if device.status.phase == "Failed":
         return Lost("DeviceFailed", f"ElasticGPU {name}: {device.status.message}")
-    if device.claim_uid != claim.uid and (device.terminating or not admitted(device)):
-        return Wait("DevicePending", f"ElasticGPU {name} is not Available")
+    if device.claim_uid != claim.uid and not admitted(device):
+        return _pending(device)
+    if device.claim_uid != claim.uid and device.terminating:
+        return Wait("DeviceTerminating", f"ElasticGPU {name} is being deleted: waiting for its end")
     return Settled() if _complete(claim, device) else Bind(device)
 
 
