@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from .objects import GONE, card, claim, deleting, device, gpu_class
-from .scenario import Scenario, bind, says
+from .scenario import Scenario, at_once, bind, create, later, says
 
 TRAIN = "Bound d1 completed by-controller"
 FREE = "Available"
+MADE = {
+    "claim train": "Bound egpu-<train> completed by-controller",
+    "device egpu-<train>": "Bound train by-controller provisioned",
+}
+MAKE = ["device egpu-<train> created", *bind("egpu-<train>")[1:]]
 HUGE = 2**62
 """Bytes; three of them are more than a signed number of 64 bits holds."""
 
@@ -249,5 +254,56 @@ SCENARIOS = [
         then={"claim train": "Pending NoProvisioner"},
         writes=says("Warning", "NoProvisioner", "claim train"),
         events=["Warning NoProvisioner claim train"],
+    ),
+    Scenario(
+        51,
+        case="a default appears",
+        given=[claim(of_class=None), card()],
+        when=[create(gpu_class(default=True))],
+        then=MADE,
+        fields={"claim train spec.elasticGPUClassName": "gold"},
+        writes=[*says("Normal", "NoClass", "claim train"), *MAKE],
+        events=["Normal NoClass claim train"],
+    ),
+    Scenario(
+        51,
+        case="the newest of two",
+        given=[claim(of_class=None), gpu_class("agate", default=True)],
+        when=[at_once(later(1.1), create(gpu_class("gold", default=True))), create(card())],
+        then=MADE,
+        fields={
+            "claim train spec.elasticGPUClassName": "gold",
+            "claim train status.className": "gold",
+        },
+        writes=[*says("Warning", "NoCapacity", "claim train"), *MAKE],
+        events=["Warning NoCapacity claim train"],
+    ),
+    Scenario(
+        51,
+        case="others untouched",
+        given=[
+            claim("named", of_class="silver"),
+            claim("none", of_class=""),
+            claim("old", of_class=None, names="d1", completed=True, phase="Bound"),
+            device("d1", of_class="", owner="old", phase="Bound", protected=True),
+            card(),
+        ],
+        when=[create(gpu_class(default=True))],
+        then={
+            "claim named": "Pending UnknownClass",
+            "claim none": "Pending NoDevice",
+            "claim old": "Bound d1 completed",
+            "device d1": "Bound old",
+        },
+        fields={
+            "claim named spec.elasticGPUClassName": "silver",
+            "claim none spec.elasticGPUClassName": "",
+            "claim old spec.elasticGPUClassName": "",
+        },
+        writes=[
+            says("Warning", "UnknownClass", "claim named"),
+            says("Normal", "NoDevice", "claim none"),
+        ],
+        events=["Warning UnknownClass claim named", "Normal NoDevice claim none"],
     ),
 ]

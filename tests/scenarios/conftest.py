@@ -15,7 +15,6 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import check_tier
 from tests.cluster.prerequisites import missing_prerequisites
 
-from .backend import Share
 from .process import Complaints, hasten
 from .run import Site
 from .table import Line, printed
@@ -92,4 +91,4 @@ async def site(server: Cluster, token: str, hastened: None, tmp_path: Path) -> A
     admin = await find(str(server.kubeconfig))
     access = Access(admin.server, tls=admin.tls, authorization=f"Bearer {token}")
     async with Client(admin) as client:
-        yield Site(client, access, tmp_path, lambda: {Share.name: Share()})
+        yield Site(client, access, tmp_path)

@@ -46,6 +46,9 @@ class Fault:
         return f"{self.kind} at write {self.at}" if self.at else "clean"
 
 
+CLEAN = Fault()
+
+
 @dataclass
 class Gate:
     """Holds back watch events of some kinds until it is opened for a moment."""
@@ -71,7 +74,10 @@ class Gate:
 
 
 class FaultyClient(Client):
-    """One process's way to the API server. `before` is called with each write about to leave."""
+    """One process's way to the API server.
+
+    `before` is called with each read or write of one object that is about to leave.
+    """
 
     def __init__(self, access: Access, record: Record, before: Callable[[str], Any]) -> None:
         super().__init__(access)
@@ -85,6 +91,8 @@ class FaultyClient(Client):
         """One request; a write may meet the run's fault."""
         self._live(path)
         if method == "GET":
+            if where := self._record.read(path):
+                await self._before(where)
             return await super().raw(method, path, **options)
         async with self._one_at_a_time:
             self._live(path)
@@ -96,10 +104,10 @@ class FaultyClient(Client):
 
     async def _write(self, method: str, path: str, options: dict[str, Any]) -> Json:
         record, body = self._record, options.get("body")
-        await self._before(record.words(method, path, body))
         if record.meets("unsent", len(record.writes) + 1):
             raise Unavailable(0, "NoAnswer", f"{method} {path}: it never arrived")
         try:
+            await self._before(record.words(method, path, body))
             answer = await super().raw(method, path, **options)
         except ApiError as error:
             record.refused.append(f"{record.words(method, path, body)}: {error.reason}")

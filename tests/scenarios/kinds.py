@@ -33,6 +33,7 @@ KINDS = (
     Kind("card", "GPU", _OURS, "gpus", False),
     Kind("claim", "ElasticGPUClaim", _OURS, "elasticgpuclaims", True),
     Kind("device", "ElasticGPU", _OURS, "elasticgpus", False),
+    Kind("claimtemplate", "ElasticGPUClaimTemplate", _OURS, "elasticgpuclaimtemplates", True),
     Kind("pod", "Pod", "/api/v1", "pods", True),
     Kind("request", "ResourceClaim", _DRA, "resourceclaims", True),
     Kind("template", "ResourceClaimTemplate", _DRA, "resourceclaimtemplates", True),

@@ -37,6 +37,8 @@ def claim(
     completed: bool = False,
     by_controller: bool = False,
     phase: str = "",
+    reason: str = "",
+    message: str = "",
     **spec: Any,
 ) -> Object:
     """A claim; `names` the device it points at, `completed` and `by_controller` its annotations."""
@@ -50,9 +52,16 @@ def claim(
     if names:
         body["elasticGPUName"] = marked(names)
     made = _object("ElasticGPUClaim", meta, body)
+    if phase == "Bound":
+        reason, message = "Bound", f"bound to {marked(names)}"
     if phase:
-        size = {"capacity": {CORE: core, MEMORY: memory}} if phase == "Bound" else {}
-        made["status"] = {"phase": phase, "className": marked(of_class or ""), **size}
+        size = {CORE: core, MEMORY: memory} if phase == "Bound" else {}
+        made["status"] = {
+            "phase": phase,
+            "className": marked(of_class or ""),
+            "capacity": size,
+            "conditions": [_condition(phase == "Bound", reason, message)],
+        }
     return made
 
 
@@ -71,15 +80,17 @@ def device(
     provisioned: bool = False,
     protected: bool = False,
     policy: str = "Retain",
+    driver: str = DRIVER,
     cut: str = "",
     labels: dict[str, str] | None = None,
 ) -> Object:
     """A device of no card, or `cut` from one; `owner` names its claim, `reserved` has no uid.
 
-    With `uid` it points at a claim of the owner's name that had this uid.
+    With `uid` it points at a claim of the owner's name that had this uid; an owner `train#2` is the
+    second claim of that name.
     """
     marks = {BOUND_BY_CONTROLLER: "yes" if by_controller else "", PROVISIONED_BY: ""}
-    marks[PROVISIONED_BY] = DRIVER if provisioned else ""
+    marks[PROVISIONED_BY] = driver if provisioned else ""
     meta: Object = {
         "name": marked(name),
         "labels": labels or {},
@@ -91,16 +102,19 @@ def device(
         "capacity": {CORE: core, MEMORY: memory},
         "elasticGPUClassName": marked(of_class),
         "reclaimPolicy": policy,
-        "source": {"driver": DRIVER, "devices": [part] if cut else []},
+        "source": {"driver": driver, "devices": [part] if cut else []},
     }
     if cut:
         body["nodeName"] = marked("n1")
     if owner or reserved:
         points = {"uid": uid or f"<{owner}>"} if owner else {}
-        body["claimRef"] = {"namespace": "~", "name": owner or reserved, **points}
+        name = (owner or reserved).partition("#")[0]
+        body["claimRef"] = {"namespace": "~", "name": name, **points}
     made = _object("ElasticGPU", meta, body)
-    if phase:
-        made["status"] = {"phase": phase, **({"reason": reason} if reason else {})}
+    if phase not in ("", "Pending"):
+        why = "ClaimBound" if phase == "Bound" else reason or phase
+        said = {"reason": reason, "message": "", "conditions": [_condition(phase == "Bound", why)]}
+        made["status"] = {"phase": phase, **said}
     return made
 
 
@@ -132,8 +146,13 @@ def node(name: str = "n1", *, ready: str = "True", off: bool = False) -> Object:
 
 
 def marked(name: str) -> str:
-    """The name with the place where the run's mark goes; an empty one stays empty."""
-    return f"~{name}" if name else ""
+    """The name with the place where the run's mark goes, unless it has a uid in it already."""
+    return f"~{name}" if name and "<" not in name else name
+
+
+def _condition(true: bool, reason: str, message: str = "") -> Object:
+    said = {"reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    return {"type": "Bound", "status": str(true), **said}
 
 
 def _object(kind: str, metadata: Object, spec: Object) -> Object:
@@ -142,5 +161,5 @@ def _object(kind: str, metadata: Object, spec: Object) -> Object:
 
 
 def deleting(obj: Object) -> Object:
-    """The object after somebody deleted it, kept by a finalizer of somebody else."""
+    """The object after somebody deleted it; without a finalizer of ours, another's keeps it."""
     return {**obj, "metadata": {**obj["metadata"], "deletionTimestamp": "now"}}

@@ -1,7 +1,7 @@
 """The controllers as one process: started from the API alone, and gone from one moment to the next.
 
 They are the library's own `control`, without the lease. What it makes is found by registering every
-queue and informer that is made while it starts.
+queue, informer and call that it makes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import pytest
 
 from elasticgpu.cluster.informer import Informer
 from elasticgpu.cluster.workqueue import WorkQueue
-from elasticgpu.controllers import binder, inventory
+from elasticgpu.controllers import asking, binder, inventory
+from elasticgpu.controllers.asking import Asking
 from elasticgpu.controllers.controller import ControllerConfig, control
 from elasticgpu.provisioner import Provisioner
+from elasticgpu.rules import provisioning
 
 from .faults import FaultyClient
 from .kinds import BY_KIND
@@ -34,6 +36,7 @@ class Parts:
     record: Record
     queues: list[WorkQueue[Any]] = field(default_factory=list)
     informers: list[Informer[Any]] = field(default_factory=list)
+    calls: list[Asking] = field(default_factory=list)
 
 
 _PARTS: ContextVar[Parts | None] = ContextVar("parts", default=None)
@@ -43,8 +46,11 @@ def hasten(patch: pytest.MonkeyPatch) -> None:
     """Shorten what the controllers gather and wait for; register queues and informers."""
     patch.setattr(inventory, "GATHER", 0.1)
     patch.setattr(binder, "WAKE_AFTER", 0.01)
+    patch.setattr(asking, "BASE", 0.02)
+    patch.setattr(provisioning, "SOONEST", 0.02)
     _registering(patch, WorkQueue, "queues")
     _registering(patch, Informer, "informers")
+    _registering(patch, Asking, "calls")
 
 
 def _registering(patch: pytest.MonkeyPatch, made: type[Any], where: str) -> None:
@@ -110,8 +116,10 @@ class Process:
             raise AssertionError("the controllers ended by themselves")
 
     def busy(self, within: float) -> bool:
-        """Whether something is queued, in work, or due within so many seconds."""
-        return any(queue._busy(within) for queue in self._parts.queues)
+        """Whether something is queued, in work, or due within so many seconds, or a provisioner
+        has not answered yet."""
+        called = any(asking.calling for asking in self._parts.calls)
+        return called or any(queue._busy(within) for queue in self._parts.queues)
 
     def behind(self) -> bool:
         """Whether a cache lacks something that is known to have been written."""

@@ -71,6 +71,11 @@ class Record:
         sub = f" {where.subresource}" if where.subresource else ""
         return f"{where.kind.word} {self.plain(name)}{sub}{VERBS[method]}"
 
+    def read(self, path: str) -> str:
+        """A read of one object in words; empty for a list."""
+        where = place(path)
+        return f"{where.kind.word} {self.plain(where.name)} read" if where.name else ""
+
     def _said(self, body: Object) -> str:
         if "regarding" not in body:
             return "repeated"
@@ -118,14 +123,18 @@ class Record:
 
     def lasting(self, obj: Object) -> Object:
         """What of an object must be the same in every run."""
-        meta = {"metadata": {**obj["metadata"], "deleting": "deletionTimestamp" in obj["metadata"]}}
-        meta["metadata"].pop("deletionTimestamp", None)
-        lasting: Object = json.loads(self.plain(json.dumps(_without({**obj, **meta}))))
+        lasting: Object = json.loads(self.plain(json.dumps(_without(obj))))
+        meta = lasting["metadata"]
+        meta["deleting"] = bool(meta.pop("deletionTimestamp", ""))
+        if obj["kind"] == "ElasticGPUClaim":
+            for condition in lasting.get("status", {}).get("conditions", []):
+                condition.pop("message", None)  # may be up to half a minute old
         return lasting
 
 
 def _without(value: Any) -> Any:
     if isinstance(value, dict):
         own = {"uid"} if "resourceVersion" in value else set()
-        return {k: _without(v) for k, v in value.items() if k not in FLEETING | own}
+        kept = {k: _without(v) for k, v in value.items() if k not in FLEETING | own}
+        return {k: v for k, v in kept.items() if v not in ("", [], {}, None)}
     return [_without(v) for v in value] if isinstance(value, list) else value

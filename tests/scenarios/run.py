@@ -12,7 +12,9 @@ from pathlib import Path
 from elasticgpu.cluster.access import Access
 from elasticgpu.cluster.client import Client
 from elasticgpu.provisioner import Provisioner
+from tests import auditor
 
+from .backend import Remote
 from .faults import Fault, FaultyClient
 from .process import Process
 from .record import Object, Record
@@ -37,7 +39,6 @@ class Site:
     admin: Client
     access: Access
     nothing: Path
-    plugins: Callable[[], Mapping[str, Provisioner]]
 
 
 @dataclass
@@ -47,7 +48,12 @@ class Result:
     record: Record
     state: Mapping[str, str]
     objects: Mapping[str, Object]
+    calls: tuple[int, int]
     wrong: list[str] = field(default_factory=list)
+
+
+class Unsettled(AssertionError):
+    """A run did not come to where it should."""
 
 
 class Run:
@@ -58,7 +64,7 @@ class Run:
         self.scenario = scenario
         self.record = Record(f"r{next(_serial):04d}", fault)
         self.world = World(site.admin, self.record)
-        self._plugins = site.plugins()
+        self.plugin = scenario.plugin()
         self._before = dict(scenario.before)
         self._process: Process | None = None
 
@@ -84,7 +90,7 @@ class Run:
 
     async def _start(self) -> None:
         client = FaultyClient(self.site.access, self.record, self._interpose)
-        self._process = await Process.start(client, self.record, self._plugins)
+        self._process = await Process.start(client, self.record, {self.plugin.name: self.plugin})
 
     async def _kill(self) -> None:
         if self._process is not None:
@@ -92,7 +98,9 @@ class Run:
             self._process = None
 
     async def _interpose(self, write: str) -> None:
-        if step := self._before.pop(write, None):
+        if step := self._before.get(write):
+            if not step.always:
+                del self._before[write]
             await step.do(self)
 
     async def _settle(self, wrong: Callable[[Snapshot], Sequence[str]] | None = None) -> Snapshot:
@@ -110,7 +118,8 @@ class Run:
                     if said and not self._process.busy(PATIENCE) and not self._moving():
                         raise TimeoutError
         except TimeoutError:
-            raise AssertionError("; ".join(said) or f"still moving: {self.record.writes}") from None
+            wrote = f"it wrote {self.record.writes}, said {self.record.events}"
+            raise Unsettled("; ".join([*(said or ["it never rests"]), wrote])) from None
 
     async def _quiet(self) -> None:
         since, seen = 0.0, (-1, -1)
@@ -131,29 +140,44 @@ class Run:
         process = self._process
         assert process is not None
         process.check()
-        if process.busy(SOON) or self.record.crashed:
-            process.client.gate.is_open = False
+        gate = process.client.gate
+        if process.busy(0) or self.record.crashed:
+            gate.is_open = False
             return True
-        if process.client.gate.waiting:
-            process.client.gate.open()
+        if gate.waiting:
+            gate.open()
             return True
-        return process.behind()
+        return process.busy(SOON) or process.behind()
 
     def _wrong(self, snapshot: Snapshot) -> Sequence[str]:
-        state = summary(snapshot, self.record)
-        if callable(self.scenario.then):
-            return self.scenario.then(state)
-        return difference(state, self.scenario.then)
+        state, then = self._state(snapshot), self.scenario.then
+        wrong = then(state) if callable(then) else difference(dict(state), dict(then))
+        fields = {name: self._field(snapshot, name) for name in self.scenario.fields}
+        return [*wrong, *difference(fields, dict(self.scenario.fields))]
+
+    def _state(self, snapshot: Snapshot) -> dict[str, str]:
+        names = self.plugin.assets if isinstance(self.plugin, Remote) else ()
+        assets = {f"asset {self.record.plain(name)}": "made" for name in names}
+        return {**summary(snapshot, self.record), **assets}
+
+    def _field(self, snapshot: Snapshot, name: str) -> object:
+        about, path = name.rsplit(" ", 1)
+        return auditor.at(self.record.lasting(snapshot.get(about, {"metadata": {}})), path)
 
     def _result(self, snapshot: Snapshot) -> Result:
         lasting = {name: self.record.lasting(obj) for name, obj in snapshot.items()}
-        result = Result(self.record, summary(snapshot, self.record), lasting)
+        result = Result(self.record, self._state(snapshot), lasting, calls(self.plugin))
         if self.scenario.audited:
             result.wrong += audited(snapshot, self.site.nothing)
         result.wrong += self.record.errors
         if self.record.fault.at and not self.record.fired:
             result.wrong.append(f"there was no write {self.record.fault.at}")
         return result
+
+
+def calls(plugin: Provisioner) -> tuple[int, int]:
+    """How often it was asked to provision and to release."""
+    return (plugin.asked, plugin.released) if isinstance(plugin, Remote) else (0, 0)
 
 
 def judge_clean(scenario: Scenario, result: Result) -> list[str]:
@@ -166,7 +190,9 @@ def judge_clean(scenario: Scenario, result: Result) -> list[str]:
         wrong.append(f"it wrote {writes}, not {scenario.writes}")
     if sorted(record.events) != sorted(scenario.events):
         wrong.append(f"it said {record.events}, not {list(scenario.events)}")
-    if sorted(record.refused) != sorted(scenario.refused):
+    if scenario.calls not in (None, result.calls):
+        wrong.append(f"it called provision and release {result.calls} times")
+    if scenario.refused is not None and sorted(record.refused) != sorted(scenario.refused):
         wrong.append(f"it was refused {record.refused}")
     return wrong
 
@@ -175,7 +201,8 @@ def judge_faulty(scenario: Scenario, result: Result, clean: Result) -> list[str]
     """What is wrong with a run with a fault: it ends where the one without ended."""
     wrong = list(result.wrong)
     if not callable(scenario.then):
-        wrong += difference(result.objects, clean.objects)
+        wrong += difference(dict(result.objects), dict(clean.objects))
+        wrong += difference(dict(result.state), dict(clean.state))
     unexpected = set(result.record.events) - {*clean.record.events, *scenario.also_says, "repeated"}
     wrong += [f"it said {event}" for event in sorted(unexpected)]
     return wrong

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from elasticgpu.errors import ApiError
+from elasticgpu.provisioner import Provisioner
+
+from .backend import Share
+from .faults import CLEAN, Fault
 
 if TYPE_CHECKING:
     from .run import Run
@@ -18,21 +25,28 @@ State = Mapping[str, str]
 class Step:
     """Something that a person or another component does, once the controllers have settled.
 
-    `at_once`: without waiting for that.
+    `at_once`: without waiting for that. `always`: interposed, it happens each time.
     """
 
     do: Callable[[Run], Awaitable[None]]
     at_once: bool = False
+    always: bool = False
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One scenario, or one case of it.
 
-    `then` is the whole state of claims and devices, or a function that says what is wrong with it.
-    `writes` are those of the run without faults, in order; of several sequences each is in order,
-    and how they mix is open. Events are those of that run; other runs may also say what is in
-    `also_says`. `before` interposes a step just before that write leaves.
+    `then` is the whole state of claims, devices and what the backend has, or a function that says
+    what is wrong with it; `fields` are values besides, by object and path. What follows is of the
+    run without further faults: its `writes`, in order (of several sequences each is in order, and
+    how they mix is open), its `events`, what it was `refused` (None: anything), and how often it
+    called the provisioner's `provision` and `release`. Runs with a fault may say no more than that
+    and `also_says`.
+
+    `before` interposes a step just before that write leaves (`device d1`) or that object is read
+    (`device d1 read`). `own` is a fault that the scenario is about. With `only` the process crashes
+    after these writes, and no other fault is tried.
     """
 
     number: int
@@ -42,9 +56,14 @@ class Scenario:
     events: Sequence[str] = ()
     when: Sequence[Step] = ()
     case: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict)
     before: Mapping[str, Step] = field(default_factory=dict)
     also_says: Sequence[str] = ()
-    refused: Sequence[str] = ()
+    refused: Sequence[str] | None = ()
+    calls: tuple[int, int] | None = None
+    plugin: Callable[[], Provisioner] = Share
+    own: Fault = CLEAN
+    only: Sequence[int] = ()
     audited: bool = True
 
     @property
@@ -104,3 +123,26 @@ def at_once(*steps: Step) -> Step:
             await step.do(run)
 
     return Step(do, at_once=True)
+
+
+def fails(error: ApiError, *, always: bool = False) -> Step:
+    """The API server refuses what this is interposed before."""
+
+    async def do(run: Run) -> None:
+        raise error
+
+    return Step(do, always=always)
+
+
+def the_backend(change: Callable[[Any], None]) -> Step:
+    """Something happens outside of the cluster."""
+
+    async def do(run: Run) -> None:
+        change(run.plugin)
+
+    return Step(do)
+
+
+def later(seconds: float) -> Step:
+    """Time passes."""
+    return Step(lambda run: asyncio.sleep(seconds))

@@ -1,6 +1,8 @@
 """All scenarios, from the modules that hold them by theme."""
 
-from . import binding, named
+from . import binding, bound, device, many, named, provisioning, reclaiming
 from .scenario import Scenario
 
-SCENARIOS: list[Scenario] = [*binding.SCENARIOS, *named.SCENARIOS]
+_THEMES = (binding, named, bound, device, many, provisioning, reclaiming)
+
+SCENARIOS: list[Scenario] = [row for theme in _THEMES for row in theme.SCENARIOS]

@@ -51,8 +51,8 @@ class World:
         obj = self._record.filled(obj)
         kind, meta = BY_KIND[obj["kind"]], obj["metadata"]
         leaves = meta.pop("deletionTimestamp", None) is not None
-        if leaves:
-            meta["finalizers"] = [*meta.get("finalizers", []), FOREIGN]
+        if leaves and not meta.get("finalizers"):
+            meta["finalizers"] = [FOREIGN]
         await self._send("POST", kind.path(self._record.mark), obj)
         if status := obj.get("status"):
             path = kind.path(self._record.mark, meta["name"], "status")
@@ -176,6 +176,7 @@ def _marks(obj: Object) -> list[str]:
     marks = {
         "completed": "elasticgpu.io/bind-completed" in notes,
         "by-controller": "elasticgpu.io/bound-by-controller" in notes,
+        "provisioned": "elasticgpu.io/provisioned-by" in notes,
         "deleting": obj["metadata"].get("deleting"),
     }
     return [mark for mark, on in marks.items() if on]
@@ -186,15 +187,17 @@ def _reason(status: Object) -> str:
     return str(found[0].get("reason", "")) if found else ""
 
 
-def difference(have: Any, want: Any) -> list[str]:
-    """What differs between two mappings, an object a line."""
-    keys = sorted({*have, *want})
-    return [
-        f"{key}: {_short(have.get(key))}, not {_short(want.get(key))}"
-        for key in keys
-        if have.get(key) != want.get(key)
-    ]
+def difference(have: Any, want: Any, at: str = "") -> list[str]:
+    """What differs between two values, a place a line."""
+    if have == want:
+        return []
+    if isinstance(have, dict) and isinstance(want, dict):
+        keys = sorted({*have, *want})
+        inner = (difference(have.get(k), want.get(k), f"{at} {k}".strip()) for k in keys)
+        return [line for lines in inner for line in lines]
+    return [f"{at}: {_short(have)}, not {_short(want)}"]
 
 
 def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return text if len(text) < 200 else f"{text[:200]}..."
