@@ -5,7 +5,7 @@ from __future__ import annotations
 from .bound import PAIR, bound, taken
 from .faults import Fault
 from .objects import GONE, claim, device
-from .scenario import Scenario, at_once, bind, create, delete, edit, force_delete, says
+from .scenario import Scenario, at_once, bind, create, delete, edit, force_delete, says, together
 
 MADE = {**PAIR, "device d1": "Bound train by-controller provisioned"}
 
@@ -92,7 +92,7 @@ SCENARIOS = [
         own=Fault(held=frozenset({"claim"})),
         given=[claim(of_class="")],
         when=[
-            at_once(
+            together(
                 force_delete("claim train"),
                 create(claim()),
                 create(taken(by="train#2", provisioned=True)),
@@ -102,9 +102,10 @@ SCENARIOS = [
             "claim train": "Bound d1 completed by-controller",
             "device d1": "Bound train#2 by-controller provisioned",
         },
-        writes=bind("d1")[2:],
+        writes=[*says("Normal", "NoDevice", "claim train"), *bind("d1")[2:]],
+        events=["Normal NoDevice claim train"],
         refused=None,
-        also_says=["Normal NoDevice claim train", "Warning UnknownClass claim train"],
+        also_says=["Warning UnknownClass claim train"],
     ),
     Scenario(
         36,

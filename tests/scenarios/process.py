@@ -121,14 +121,14 @@ class Process:
         called = any(asking.calling for asking in self._parts.calls)
         return called or any(queue._busy(within) for queue in self._parts.queues)
 
-    def behind(self) -> bool:
-        """Whether a cache lacks something that is known to have been written."""
+    def behind(self, but: frozenset[str] = frozenset()) -> bool:
+        """Whether a cache, but those of these kinds, lacks what is known to have been written."""
         known = self._parts.record.known
         for informer in self._parts.informers:
             kind = BY_KIND.get(informer.kind.resource.kind)
             cached = {obj.name: obj for obj in informer.values()}
             for (word, name), (uid, version) in known.items():
-                if kind is None or kind.word != word or informer._selectors:
+                if kind is None or kind.word != word or word in but or informer._selectors:
                     continue
                 obj = cached.get(name)
                 if version < 0 and obj is not None and obj.uid == uid:

@@ -141,8 +141,10 @@ class Run:
         assert process is not None
         process.check()
         gate = process.client.gate
+        gate.is_open = False
         if process.busy(0) or self.record.crashed:
-            gate.is_open = False
+            return True
+        if process.behind(but=gate.held):
             return True
         if gate.waiting:
             gate.open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from elasticgpu.errors import ApiError
@@ -115,14 +115,19 @@ def restart() -> Step:
     return Step(lambda run: run.restart())
 
 
-def at_once(*steps: Step) -> Step:
-    """All of these, without waiting for the controllers to settle before or between them."""
+def together(*steps: Step) -> Step:
+    """All of these, without waiting for the controllers to settle between them."""
 
     async def do(run: Run) -> None:
         for step in steps:
             await step.do(run)
 
-    return Step(do, at_once=True)
+    return Step(do)
+
+
+def at_once(*steps: Step) -> Step:
+    """The same, and without waiting before the first of them."""
+    return replace(together(*steps), at_once=True)
 
 
 def fails(error: ApiError, *, always: bool = False) -> Step:
