@@ -75,8 +75,6 @@ class Provisioning:
         if work is None:
             return await self._tidy(claim)
         work.claim = claim or work.claim
-        # The answer to our own write may have been lost: what is written down counts.
-        work.begun = work.begun or (claim is not None and provisioning.is_marked(claim))
         await self._step(work, self._attempt(at), claim)
 
     async def _step(self, work: Work, tried: Attempt, claim: ElasticGPUClaim | None) -> None:

@@ -133,7 +133,7 @@ GONE: ElasticGPUClaim | None = None
 def progress(
     of: ElasticGPUClaim | None = MARKED, answer: Answer | None = None, **facts: object
 ) -> provisioning.Decision:
-    view = {"request": REQUEST, "claim": of, "answer": answer, "begun": True, **facts}
+    view = {"request": REQUEST, "claim": of, "answer": answer, "asked": True, **facts}
     return provisioning.decide(ProgressView(**view))  # type: ignore[arg-type]
 
 
@@ -150,7 +150,7 @@ SAID = {
 }
 
 PROVISIONING_ROWS = [
-    row("49-first-it-is-written-down", progress(TRAIN, begun=False), Begin()),
+    row("49-first-it-is-written-down", progress(TRAIN, asked=False), Begin()),
     row("49-then-asked", progress(), Ask()),
     row("46-cannot-be-stored", progress(unwanted=device()), Undo(device())),
     row(
@@ -159,8 +159,8 @@ PROVISIONING_ROWS = [
         Rest(SAID["refused"]),
     ),
     row("47-it-is-there-after-all", progress(stored=True), Leave()),
-    row("50-gone-and-begun", progress(GONE), Ask()),
-    row("50-gone-and-never-begun", progress(GONE, begun=False), End()),
+    row("50-gone-and-asked", progress(GONE), Ask()),
+    row("50-gone-and-never-asked", progress(GONE, asked=False), End()),
     row("60-working", progress(MARKED, SAID["working"]), Ask()),
     row("60-working-and-not-yet-due", progress(MARKED, SAID["working"], due=False),
         Rest(SAID["working"])),
