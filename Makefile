@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(READY)  ## all tests; the real tiers need root and Go
-	$(BIN)/python -m pytest elasticgpu provisioners tests -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest elasticgpu provisioners tests -n 2 $(ARGS)
 
 test-fast: $(READY)  ## the tests that need no cluster
 	$(BIN)/python -m pytest elasticgpu provisioners tests --ignore=tests/cases --ignore=tests/cluster \

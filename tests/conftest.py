@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 # looptime asks for the loop of every test, sync ones too, and so has Python before 3.14 make one
 # that nobody closes. A thread whose loop was set once, be it to None, is not given one.
@@ -21,7 +23,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Quick tests first: meanwhile Kubernetes may still be building. Of those that need it, the
     ones that start and kill clusters of their own come before the shared one runs."""
     items.sort(key=lambda item: (item.nodeid.startswith(REAL), "test_leftovers" not in item.nodeid))
-    for item in items:
-        # The node is idle in most of its tests' time, and there is one: with two workers all else
-        # goes on beside it.
-        item.add_marker(pytest.mark.xdist_group("node" if item.nodeid.startswith(NODE) else "rest"))
+
+
+class Halves(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """For two workers: the node is idle in most of its tests' time, all else goes on beside it."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "node" if nodeid.startswith(NODE) else "rest"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Halves:
+    """Each half of the tests to one worker, in its order."""
+    return Halves(config, log)

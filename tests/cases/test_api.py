@@ -793,6 +793,7 @@ def test_a_claim_in_use_at_a_glance(bare: Cluster) -> None:
         "phase": "Bound",
         "className": "shares",
         "users": [{"podUid": "u", "podName": "trainer-0"}],
+        "usedBy": "trainer-0",
         "conditions": [
             {"type": "Ready", "status": "False", "message": "not this one"},
             {"type": "Bound", "status": "True", "message": "to d1 on node-1"},

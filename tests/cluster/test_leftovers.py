@@ -59,7 +59,7 @@ def test_the_next_start_cleans_after_a_killed_runner(runner: "subprocess.Popen[s
     wait_for(lambda: not _alive(state.processes), 10, "components have died with their runner")
     assert any("container process" in one for one in leftovers.survivors(folder, state))
     with undisturbed():
-        assert folder.name in leftovers.sweep()
+        leftovers.sweep()  # or another cluster's start, a moment ago
     assert leftovers.survivors(folder, state) == []
     assert not folder.exists()
 
