@@ -6,7 +6,6 @@ timed here, in memory: a process that starts anew begins to count anew.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -24,6 +23,7 @@ from elasticgpu.rules.nodes import lost, ready
 from elasticgpu.rules.transaction import READY
 from elasticgpu.rules.undoing import Keep, OnNodeView, Say, Tell, Undo, touched
 
+from .lasting import Lasting
 from .views import lost_for_certain
 from .world import World
 
@@ -35,21 +35,6 @@ OVERDUE = 150.0
 
 AGAIN = 30.0
 """Seconds between two looks at the pods that a lost node still has."""
-
-
-class Lasting:
-    """For how long facts have held without a break, as far as this process has seen."""
-
-    def __init__(self) -> None:
-        self._since: dict[Hashable, float] = {}
-
-    def seconds(self, fact: Hashable, holds: bool) -> float:
-        """Seconds since `fact` began to hold; it begins now if it did not before."""
-        now = asyncio.get_running_loop().time()
-        if not holds:
-            self._since.pop(fact, None)
-            return 0.0
-        return now - self._since.setdefault(fact, now)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NamespaceTerminating
-from elasticgpu.rules import handing
+from elasticgpu.rules import handing, waiting
 from elasticgpu.rules.handing import (
     Action,
     Allocate,
@@ -31,11 +31,15 @@ from elasticgpu.rules.handing import (
 from elasticgpu.rules.withdrawing import LookAgain, Withdraw, unallocated
 
 from . import withdrawing
+from .lasting import Lasting
 from .views import pod_view
 from .world import World
 
 WAITING = "WaitingForElasticGPU"
 """Reason of the Warning on a pod whose claims cannot be handed to it yet."""
+
+PASSING = 2.0
+"""Seconds for which what is over in a moment, as a rule, is no news."""
 
 
 @dataclass
@@ -46,6 +50,7 @@ class Pods:
     recorder: Recorder
     queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("pods"))
     said: dict[Key, str] = field(default_factory=dict)
+    lasting: Lasting = field(default_factory=Lasting)
 
     def subscribe(self) -> None:
         """Hear of pods, and of everything their entries lead to."""
@@ -62,6 +67,7 @@ class Pods:
             self.queue.add(pod.key)
         if change.new is None and pod is not None:
             self.said.pop(pod.key, None)
+            self.lasting.seconds(pod.uid, holds=False)
 
     def _resource_claim_changed(self, change: Change[ResourceClaim]) -> None:
         claim = change.new or change.old
@@ -97,6 +103,7 @@ class Pods:
         actions = handing.decide(view)
         if not any(isinstance(action, Say) for action in actions):
             self.said.pop(key, None)
+            self.lasting.seconds(view.pod.uid if view.pod else "", holds=False)
         made = {action.claim.key for action in actions if isinstance(action, MakeClaim)}
         with self.world.locked(made):  # they are placed together, once all are there
             for action in actions:
@@ -131,6 +138,11 @@ class Pods:
             return
 
     def _say(self, pod: Pod | None, message: str) -> None:
-        if pod is not None and self.said.get(pod.key) != message:
+        if pod is None:
+            return
+        lasted = self.lasting.seconds(pod.uid, waiting.passes(message))
+        if waiting.passes(message) and lasted < PASSING:
+            return self.queue.add_after(pod.key, PASSING - lasted)
+        if self.said.get(pod.key) != message:
             self.said[pod.key] = message
             self.recorder.event(pod, "Warning", WAITING, message, action="HandOver")

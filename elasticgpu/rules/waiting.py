@@ -13,6 +13,7 @@ from elasticgpu.api.meta import find_condition
 from .classes import WAIT_FOR_POD
 from .entries import SPEC, Entry
 from .holders import MOST, holds, serves, strangers
+from .transaction import given_up
 from .withdrawing import Sharer, allocated_device
 
 
@@ -34,6 +35,16 @@ class EntryView:
     gpu_class: ElasticGPUClass | None = None
     sharers: tuple[Sharer, ...] = ()
     partners: tuple[str, ...] = ()
+
+
+BEING_BOUND = "is being bound"
+
+STUCK = "A pod does not leave its node: delete this one, and the claim gets another device"
+
+
+def passes(reason: str) -> bool:
+    """Whether this is over in a moment, as a rule, and news only if it is not."""
+    return reason.endswith(BEING_BOUND)
 
 
 def why(pod: Pod, views: tuple[EntryView, ...]) -> str | None:
@@ -82,7 +93,9 @@ def _why(pod: Pod, view: EntryView) -> str | None:
             "delete this pod and create it anew"
         )
     if not serves(claim, view.device):
-        return _why_unserved(claim, view.device)
+        said = _why_unserved(claim, view.device)
+        stuck = said and pod.spec.node_name and view.device and given_up(view.device)
+        return f"{said}. {STUCK}" if stuck else said
     if not holds(claim, pod.uid):
         return _why_held(claim, view.device)
     return None
@@ -100,7 +113,7 @@ def _why_unserved(claim: ElasticGPUClaim, device: ElasticGPU | None) -> str | No
         return f"ElasticGPU {device.name} of ElasticGPUClaim {claim.name} is being deleted"
     bound = find_condition(claim.status.conditions, "Bound")
     if bound is None or bound.status != "False":
-        return f"ElasticGPUClaim {claim.name} is being bound"
+        return f"ElasticGPUClaim {claim.name} {BEING_BOUND}"
     if bound.reason == WAIT_FOR_POD:
         return None
     return f"ElasticGPUClaim {claim.name} is {claim.status.phase or 'Pending'}: {bound.message}"

@@ -34,7 +34,9 @@ from elasticgpu.rules.handing import (
     Say,
     Unreserve,
 )
-from elasticgpu.rules.waiting import EntryView, why
+from elasticgpu.rules.ledger import OVERCOMMITTED
+from elasticgpu.rules.transaction import NODE_LOST
+from elasticgpu.rules.waiting import STUCK, EntryView, passes, why
 
 from .build import NOW, claim, device, pod, ref
 
@@ -315,6 +317,34 @@ def test_why(view: PodView, said: str | None) -> None:
     """Why the pod waits, in the words that its owner reads on it."""
     assert view.pod is not None
     assert why(view.pod, view.entries) == said
+
+
+FAILED = binding.unserved(HELD, Lost("DeviceFailed", "node-a refused it"), "gold", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("node", "reason", "more"),
+    [
+        pytest.param("node-a", OVERCOMMITTED, f". {STUCK}", id="refused-by-its-node"),
+        pytest.param("node-a", NODE_LOST, f". {STUCK}", id="on-a-lost-node"),
+        pytest.param("node-a", "ReleaseFailed", "", id="failed-otherwise"),
+        pytest.param("", NODE_LOST, "", id="without-a-node"),
+    ],
+)
+def test_who_is_stuck_is_told_what_to_do(node: str, reason: str, more: str) -> None:
+    """A pod cannot leave its node for the claim's next device: its owner has to delete it."""
+    view = behind(FAILED)
+    assert view.device is not None
+    view = replace(view, device=view.device.with_status(phase="Failed", reason=reason))
+    waits = pod(node=node)
+    said = "ElasticGPUClaim train is Lost: node-a refused it"
+    assert why(waits, looked(waits, view).entries) == said + more
+
+
+def test_only_a_bind_under_way_passes() -> None:
+    """Of all sentences one is over in a moment, as a rule."""
+    said = {name: why(view.pod, view.entries) for name, view, _ in SENTENCES if view.pod}
+    assert {name for name, words in said.items() if words and passes(words)} == {"new"}
 
 
 FORGED: list[tuple[str, list[OwnerReference]]] = [

@@ -232,7 +232,7 @@ def test_every_arrow_is_walked(walk: str) -> None:
     """Each arrow of the tables is the last step of some way through the rules."""
     lives = Lives()
     for word in WALKS[walk].split():
-        WORDS.get(word, lambda all, word=word: getattr(all, word)())(lives)  # type: ignore[misc] # a method
+        WORDS.get(word, lambda all, word=word: getattr(all, word)())(lives)
     _, before, after = walk.split()
     assert lives.walked is not None
     assert (lives.walked.before, lives.walked.after) == (before, after)
