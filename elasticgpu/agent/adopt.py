@@ -9,8 +9,10 @@ it has ended. So nothing is freed here:
   the node reboots, or when somebody who looked takes the uid out of `status.preparedFor`.
 - Our finalizer without any row goes: rows are written before anything is materialised.
 
-Until this has been done once, no Prepare is served, for the node could oversell its cards, and no
-Unprepare of what the ledger does not know, for it would be forgotten.
+Until it is known what the API server says, no Prepare is served, for the node could oversell its
+cards; then a device that cannot be compared yet holds up no other, and what it may have prepared
+counts. No Unprepare of what the ledger does not know is served before all are compared, for it
+would be forgotten.
 
 A pod that is gone while its record stays is no business of ours either: the container may still
 run. The kubelet says Unprepare for it within a minute, unless it lost its own state as well
@@ -61,7 +63,7 @@ class Adopter:
     async def run(self) -> None:
         """Compare, however long it takes; then watch over what is stranded, for ever."""
         failures = 0
-        while not self._node.compared.is_set():
+        while self._node.unsure or not self._node.listed.is_set():
             try:
                 await self.compare()
             except (ElasticGPUError, OSError) as error:
@@ -73,22 +75,39 @@ class Adopter:
             await self.look_after_stranded()
 
     async def compare(self) -> None:
-        """Make a record of every row that has none, and let Prepare and Unprepare be served."""
-        here = f"spec.nodeName={self._node.name}"
-        async for listed in self._node.api.list(ElasticGPU, field_selector=here):
-            with suppress(NotFound):
-                await self._compare(listed)
-        self._node.compared.set()
-        for record in self._adopted:
-            ref = record.resource_claim
+        """Make a record of every row that has none, device by device.
+
+        Raises the last error if some could not be compared; the next call goes on with those.
+        """
+        await self._list()
+        failed: ElasticGPUError | OSError | None = None
+        for device in list(self._node.unsure.values()):
+            try:
+                with suppress(NotFound):
+                    await self._compare(device)
+                del self._node.unsure[device.uid]
+            except (ElasticGPUError, OSError) as error:
+                log.warning("ElasticGPU %s is not compared yet: %s", device.name, error)
+                failed = error
+        while self._adopted:
+            ref = self._adopted.pop().resource_claim
             with suppress(ElasticGPUError):  # then it stays `preparing`, and the kubelet asks
                 await self._preparer.prepare(ref.key, ref.uid)
+        if failed is not None:
+            raise failed
         self._sweep()
+
+    async def _list(self) -> None:
+        if not self._node.listed.is_set():
+            async for device in self._node.listing():
+                self._node.unsure[device.uid] = device
+            self._node.listed.set()
 
     def _sweep(self) -> None:
         """Remove CDI files of nobody, once nobody unknown is left who could need one."""
         ledger, folder = self._node.ledger, self._node.folder
-        if not any(record.state == "stranded" for record in ledger.all()):
+        unknown = self._node.unsure or any(r.state == "stranded" for r in ledger.all())
+        if not unknown:
             for uid in folder.uids():
                 if ledger.get(uid) is None:
                     folder.remove(uid)

@@ -78,7 +78,7 @@ class Agent:
         ledger = Ledger.load(config.state_dir / "ledger.json")
         name = config.node_name
         self.published = Informer(client, GPU, field_selector=f"spec.nodeName={name}")
-        self.inventory = Inventory(client, source, self.published, ledger.modes)
+        self.inventory = Inventory(client, name, source, self.published, ledger.modes)
         self.node = Node(
             name=name,
             api=client,

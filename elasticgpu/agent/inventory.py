@@ -1,8 +1,8 @@
 """The cards of this node as GPU objects: before any claim, and for as long as the node lives.
 
-A card that is found gets an object; what was found is applied to its status, and only if it
-differs. A card that is not found any more keeps its object, unhealthy, for devices may still lie on
-it. Nothing is ever written that is already so.
+A card that is found gets an object, which the Node owns: it goes with that. What was found is
+applied to its status, and only if it differs. A card that is not found any more keeps its object,
+unhealthy, for devices may still lie on it. Nothing is ever written that is already so.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
+from elasticgpu.api.core import Node
 from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
-from elasticgpu.api.meta import ObjectMeta
+from elasticgpu.api.meta import ObjectMeta, OwnerReference
 from elasticgpu.api.quantity import to_int
 from elasticgpu.cluster.backoff import jittered
-from elasticgpu.errors import AlreadyExists, ElasticGPUError
+from elasticgpu.errors import AlreadyExists, ElasticGPUError, NotFound, Retry
 
 from .fleet import Fleet
 from .ports import Api
@@ -66,12 +67,14 @@ class Inventory:
     def __init__(
         self,
         api: Api,
+        node: str,
         source: Source,
         published: Published,
         modes: Callable[[], Mapping[str, str]],
     ) -> None:
         """`modes` answers the backend that has each card now, by name of the card."""
         self._api = api
+        self._node = node
         self._source = source
         self._published = published
         self._modes = modes
@@ -105,20 +108,33 @@ class Inventory:
                     await self._woken.wait()
 
     async def publish(self) -> None:
-        """Write what differs between the cards and their objects."""
+        """Write what differs between the cards and their objects. Raises Retry without a Node."""
+        owner = await self._owner()
         there = {gpu.name: gpu for gpu in self._published.values()}
         modes = self._modes()
         for name, card in self.cards.items():
             status = card.status.but(mode=modes.get(name, ""))
-            await self._publish(card, status, there.get(name))
+            await self._publish(card, status, there.get(name), owner)
         for name, gpu in there.items():
             if name not in self.cards:
                 status = gpu.status.but(health="Unknown", health_message=GONE)
-                await self._publish(gpu, status, gpu)
+                await self._publish(gpu, status, gpu, owner)
 
-    async def _publish(self, card: GPU, status: GPUStatus, there: GPU | None) -> None:
+    async def _owner(self) -> OwnerReference:
+        """The Node, as it is called now: made anew under its name it has another uid."""
+        try:
+            node = await self._api.get(Node, ("", self._node))
+        except NotFound:
+            raise Retry(f"there is no node {self._node}: its cards are nowhere", PERIOD) from None
+        return OwnerReference(api_version="v1", kind="Node", name=node.name, uid=node.uid)
+
+    async def _publish(
+        self, card: GPU, status: GPUStatus, there: GPU | None, owner: OwnerReference
+    ) -> None:
         if there is None:
-            await self._create(card)
+            await self._create(card, owner)
+        elif owner not in there.metadata.owner_references:
+            self._published.observed(await self._api.replace(owned(there, owner)))
         if there is not None and not differs(there.status, status):
             return
         body = {"status": body_of(status)}
@@ -128,11 +144,17 @@ class Inventory:
         if there is None or there.status.health != status.health:
             log.info("GPU %s, %s: %s", card.name, status.model, status.health)
 
-    async def _create(self, card: GPU) -> None:
-        node = card.spec.node_name
-        bare = GPU(metadata=ObjectMeta(name=card.name), spec=GPUSpec(node_name=node))
+    async def _create(self, card: GPU, owner: OwnerReference) -> None:
+        meta = ObjectMeta(name=card.name, owner_references=[owner])
+        bare = GPU(metadata=meta, spec=GPUSpec(node_name=card.spec.node_name))
         with suppress(AlreadyExists):
             await self._api.create(bare)
+
+
+def owned(gpu: GPU, node: OwnerReference) -> GPU:
+    """The card as this Node's, and no earlier one's of the name."""
+    others = [one for one in gpu.metadata.owner_references if one.kind != node.kind]
+    return gpu.with_metadata(owner_references=[*others, node])
 
 
 def differs(there: GPUStatus, wanted: GPUStatus) -> bool:

@@ -1,19 +1,19 @@
 """The node is the last judge: whatever was decided elsewhere, no card here is given out twice.
 
-Materialised first wins. The loser becomes Failed/Overcommitted, and its claim is placed again or
-Lost, by the controller.
+Materialised first wins, then the older one, then the lower uid. The loser becomes
+Failed/Overcommitted, and its claim is placed again or Lost, by the controller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.errors import NotFound, Refused
-from elasticgpu.rules.ledger import OVERCOMMITTED
+from elasticgpu.rules.ledger import OVERCOMMITTED, holds
 from elasticgpu.rules.ledger import Ledger as Room
 from elasticgpu.rules.reclaiming import in_phase
 
@@ -32,20 +32,43 @@ def same_name(records: Iterable[Record], device: ElasticGPU) -> None:
 
 
 def overcommits(
-    cards: Mapping[str, GPU], records: Iterable[Record], device: ElasticGPU
+    cards: Mapping[str, GPU],
+    records: Sequence[Record],
+    listed: Iterable[ElasticGPU],
+    device: ElasticGPU,
 ) -> str | None:
-    """Why the device has no room beside what is materialised, in words; None if it has.
+    """Why the device has no room beside those that go before it, in words; None if it has.
 
-    Pods that share a device count once. Raises Refused if a card of the device is not here.
+    First come those that are materialised, by the ledger or, of what it does not know, by the API
+    server's word: it may have been lost. Then by age those `listed` for this node that hold room
+    and have it. Pods that share a device count once. Raises Refused if a card of the device is not
+    here.
     """
-    there = {record.device.uid: record.device for record in records}
+    known = {record.device.uid for record in records}
+    there = {record.device.uid: record.device for record in records if record.live}
     if device.uid in there:
         return None
     for part in device.spec.source.devices:
         if part.gpu not in cards:
             raise Refused(f"ElasticGPU {device.name} is cut from {part.gpu}, which is not here")
-    others = (other.with_status(phase="Bound") for other in there.values())
-    return Room(cards.values(), others).lacks(device)
+    others = {one.uid: one for one in listed if one.uid != device.uid}
+    lost = {uid for uid, one in others.items() if one.status.prepared_for} - known
+    there |= {uid: others[uid] for uid in lost}
+    room = Room(cards.values(), map(_taking, there.values()))
+    older = (one for one in others.values() if _age(one) < _age(device) and one.uid not in there)
+    for one in sorted(filter(holds, older), key=_age):
+        if room.lacks(_taking(one)) is None:
+            room.set_device(_taking(one))
+    return room.lacks(device)
+
+
+def _taking(device: ElasticGPU) -> ElasticGPU:
+    return device.with_status(phase="Bound")
+
+
+def _age(device: ElasticGPU) -> tuple[str, str]:
+    """Order of those that are not materialised: the older one first, then by uid."""
+    return device.metadata.creation_timestamp, device.uid
 
 
 async def fail(api: Api, device: ElasticGPU, reason: str) -> None:

@@ -44,12 +44,14 @@ async def _admit(node: Node, asked: Asked) -> Record:
     node.plugin(device)  # who could not make it could not undo it either
     async with node.judging:
         judge.same_name(node.ledger.live(), device)
-        crowded = judge.overcommits(node.cards(), node.ledger.live(), device)
+        listed = [one async for one in node.listing()]
+        crowded = judge.overcommits(node.cards(), node.ledger.all(), listed, device)
         if crowded is None:
             record = await node.ledger.put(asked.record(node.ledger.boot_id))
             await _supersede(node, record)
             return record
-    await judge.fail(node.api, device, crowded)
+        # Under the lock: whoever is judged next must not count this one any more.
+        await judge.fail(node.api, device, crowded)
     raise Refused(f"ElasticGPU {device.name} does not fit: {crowded}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -52,8 +52,14 @@ class Node:
     claims: Locks = field(default_factory=Locks)
     devices: Locks = field(default_factory=Locks)
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
-    compared: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once ledger and API server agree what is prepared here: see `adopt`."""
+    listed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it is known which devices the API server has here: see `adopt`."""
+    unsure: dict[str, ElasticGPU] = field(default_factory=dict)
+    """Those of them, by uid, about which ledger and API server are not at one yet."""
+
+    def listing(self) -> AsyncIterator[ElasticGPU]:
+        """The devices that are on this node by the API server's word."""
+        return self.api.list(ElasticGPU, field_selector=f"spec.nodeName={self.name}")
 
     def host(self, record: Record) -> NodeHost:
         """The node as a plugin sees it for this record."""

@@ -95,9 +95,11 @@ class Preparer:
 
     async def _attempt(self, key: Key, uid: str) -> Record:
         node = self._node
-        if not node.compared.is_set():
+        if not node.listed.is_set():
             raise Retry(NOT_COMPARED, after=0.0)
         asked = await resolve(node.api, node.name, key, uid)
+        if asked.device.uid in node.unsure:
+            raise Retry(NOT_COMPARED, after=0.0)
         with concerning(asked.pod):
             await self._clear(uid, asked.device)
             async with node.devices.of(asked.device.name):
@@ -125,7 +127,7 @@ class Preparer:
         node = self._node
         async with node.claims.of(uid):
             record = node.ledger.get(uid)
-            if record is None and not node.compared.is_set():
+            if record is None and (node.unsure or not node.listed.is_set()):
                 raise Retry(NOT_COMPARED)
             if record is not None and record.live:
                 async with node.devices.of(record.device.name):

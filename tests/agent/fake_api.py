@@ -130,6 +130,7 @@ class FakeApi:
                 raise Invalid(422, "Invalid", "no new finalizers while being deleted")
             assert new["spec"] == old["spec"], "an agent may not change a spec"
             before["finalizers"] = meta.get("finalizers", [])
+            before["ownerReferences"] = meta.get("ownerReferences", [])
         key = (before.get("namespace", ""), before["name"])
         if before.get("deletionTimestamp") and not before["finalizers"]:
             del self.objects[(kind.resource.kind, key)]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from elasticgpu.agent.inventory import Inventory
+from elasticgpu.api.core import Node
 from elasticgpu.api.gpu import GPU, Holding, Link
-from elasticgpu.api.meta import ObjectMeta
+from elasticgpu.api.meta import ObjectMeta, OwnerReference
+from elasticgpu.errors import Retry
 from tests.agent.fake_api import FakeApi
 from tests.agent.world import World, card_of
 
@@ -25,11 +29,17 @@ class Home:
     def __init__(self) -> None:
         self.api, self.modes = FakeApi(), dict[str, str]()
         self.source = Cards(card_of(0), card_of(1))
-        self.inventory = Inventory(self.api, self.source, self, lambda: self.modes)
+        self.node = self.api.add(Node(metadata=ObjectMeta(name="node-a")))
+        self.inventory = self.new()
+
+    def new(self) -> Inventory:
+        """The inventory of a new process."""
+        return Inventory(self.api, "node-a", self.source, self, lambda: self.modes)
 
     def values(self) -> list[GPU]:
         """What is published: here the cache is the server itself."""
-        return [GPU.model_validate(body) for body in self.api.objects.values()]
+        objects = self.api.objects.items()
+        return [GPU.model_validate(body) for (kind, _), body in objects if kind == "GPU"]
 
     def observed(self, obj: GPU) -> None:
         assert obj in self.values()
@@ -57,6 +67,27 @@ async def test_published() -> None:
     assert home.card(1).memory == 24 << 30
 
 
+async def test_a_card_goes_with_its_node() -> None:
+    """Its object is the Node's; a Node made anew takes over what is there; without one nothing is
+    written."""
+    home = Home()
+    await home.look()
+    assert [(o.kind, o.name, o.uid) for o in home.card().metadata.owner_references] == [
+        ("Node", "node-a", home.node.uid)
+    ]
+    stranger = OwnerReference(api_version="v1", kind="Other", name="x", uid="x")
+    mine = home.card().metadata.owner_references
+    home.api.set(home.card().with_metadata(owner_references=[stranger, *mine]))
+    home.api.remove(home.node)
+    with pytest.raises(Retry, match="there is no node node-a"):
+        await home.look()
+    assert home.api.writes == []
+    home.api.add(home.node.with_metadata(uid="another"))
+    assert await home.look() == ["replace GPU card-0", "replace GPU card-1"]
+    assert [o.uid for o in home.card().metadata.owner_references] == ["x", "another"]
+    assert await home.look() == []
+
+
 async def test_quiet() -> None:
     """Nothing changed, nothing written: not on a second look, nor by a new process."""
     home = Home()
@@ -65,7 +96,7 @@ async def test_quiet() -> None:
     home.source.found[0] = linked.but(status=linked.status.but(links=links))
     assert await home.look()
     assert await home.look() == []
-    home.inventory = Inventory(home.api, home.source, home, lambda: home.modes)
+    home.inventory = home.new()
     assert await home.look() == []
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from elasticgpu.api.names import NODE_FINALIZER
 from elasticgpu.errors import Refused, Retry
+from elasticgpu.rules.ledger import OVERCOMMITTED
 from tests.agent.world import World
 
 
@@ -124,8 +125,53 @@ async def test_room_is_free_again(world: World) -> None:
     agent = await world.start()
     await agent.prepare(first)
     await agent.unprepare(first)
+    world.api.set(world.see().with_status(phase="Failed", reason=OVERCOMMITTED))
     await agent.prepare(other)
     assert list(world.made) == ["egpu-two"]
+
+
+@pytest.mark.parametrize("by", ["age", "uid"])
+@pytest.mark.parametrize(
+    ("cores", "asks", "fits"),
+    [
+        pytest.param((60, 60), 0, True, id="the-first"),
+        pytest.param((60, 60), 1, False, id="the-second"),
+        pytest.param((40, 60), 1, True, id="the-second-beside-it"),
+        pytest.param((60, 30, 20), 2, False, id="after-those-that-fit"),
+        pytest.param((80, 60, 20), 2, True, id="not-after-one-that-does-not"),
+    ],
+)
+async def test_order_of_those_not_prepared(
+    world: World, cores: tuple[int, ...], asks: int, fits: bool, by: str
+) -> None:
+    """Where nothing is prepared yet the older goes first, then the lower uid, if it has room."""
+    uses = []
+    for n, core in enumerate(cores):
+        since, uid = (n, 9 - n) if by == "age" else (0, n)
+        made = world.device(f"egpu-{n}", core=core).with_metadata(
+            uid=f"uid-{uid}", creation_timestamp=f"2026-01-01T00:00:0{since}Z"
+        )
+        uses.append(world.use(f"pod-{n}", world.claim(f"claim-{n}", made)))
+    agent = await world.start()
+    if not fits:
+        with pytest.raises(Refused, match="does not fit"):
+            await agent.prepare(uses[asks])
+    else:
+        await agent.prepare(uses[asks])
+    assert world.see(f"egpu-{asks}").status.phase == ("Bound" if fits else "Failed")
+
+
+async def test_prepared_goes_before_older(world: World) -> None:
+    """What is prepared stays, however old the other one is; that one is refused."""
+    young = world.device("egpu-young").with_metadata(creation_timestamp="2026-01-02T00:00:00Z")
+    second = world.use("two", world.claim("b", young))
+    agent = await world.start()
+    await agent.prepare(second)
+    old = world.device("egpu-old").with_metadata(creation_timestamp="2026-01-01T00:00:00Z")
+    first = world.use("one", world.claim("a", old))
+    with pytest.raises(Refused, match="does not fit"):
+        await agent.prepare(first)
+    assert list(world.made) == ["egpu-young"]
 
 
 async def test_holder_row_vanishes(world: World) -> None:

@@ -202,7 +202,7 @@ async def test_prepared_again_before_it_was_settled(world: World) -> None:
 @pytest.mark.parametrize("left", ["preparing", "released"])
 async def test_allocated_anew(world: World, left: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ResourceClaim that was allocated another device: nothing of the first one is left."""
-    claim = world.claim("want", world.device())
+    claim = world.claim("want", world.device(core=40))
     use = world.use("pod", claim)
     agent = await world.start()
     if left == "preparing":
@@ -215,7 +215,7 @@ async def test_allocated_anew(world: World, left: str, monkeypatch: pytest.Monke
         world.fate = away
         await agent.unprepare(use)
         world.fate = lambda _: None
-    second = world.device("egpu-two")
+    second = world.device("egpu-two", core=40)
     bound = world.see().wire()
     world.api.set(
         ElasticGPU.model_validate(

@@ -245,10 +245,40 @@ async def test_comparison_fails(world: World) -> None:
     agent = Agent(world)
     with pytest.raises(ElasticGPUError):
         await agent.adopter.compare()
-    assert not agent.node.compared.is_set()
+    assert not agent.node.listed.is_set()
     world.fate = lambda _: None
     await Adopter(agent.node, agent.preparer, lambda *_: None).compare()
     assert [r.uid for r in Ledger.load(world.ledger_file, "b").all()] == [use.uid]
+
+
+async def test_one_that_cannot_be_compared_holds_up_no_other(world: World) -> None:
+    """Others are compared and served; it waits, what it may have prepared counts, and nothing
+    unknown is undone. The next comparison goes on with it alone."""
+    use = await prepared(world)
+    world.ledger_file.unlink()
+    other = world.use("two", world.claim("b", world.device("egpu-two", gpu=1)))
+    crowd = world.use("three", world.claim("c", world.device("egpu-three")))
+    unreachable = "before get ElasticGPU egpu-one"
+
+    def fate(point: str) -> None:
+        if point == unreachable and agent.node.listed.is_set():
+            raise Unavailable(0, "NoAnswer", "away")
+
+    agent = Agent(world)
+    world.fate = fate
+    with pytest.raises(Unavailable):
+        await agent.adopter.compare()
+    assert [device.name for device in agent.node.unsure.values()] == ["egpu-one"]
+    await agent.prepare(other)
+    with pytest.raises(Refused, match="egpu-three does not fit"):
+        await agent.prepare(crowd)
+    with pytest.raises(Retry, match="has not compared"):
+        await agent.unprepare(use)
+    world.fate = lambda _: None
+    await agent.adopter.compare()
+    assert agent.node.unsure == {}
+    await agent.unprepare(use)
+    assert list(world.made) == ["egpu-two"]
 
 
 async def test_other_finalizers_stay(world: World) -> None:
