@@ -38,8 +38,8 @@ from .world import World
 WAITING = "WaitingForElasticGPU"
 """Reason of the Warning on a pod whose claims cannot be handed to it yet."""
 
-PASSING = 2.0
-"""Seconds for which what is over in a moment, as a rule, is no news."""
+PASSING = 1.0
+"""Seconds after which what is over in a moment, as a rule, is news."""
 
 
 @dataclass

@@ -37,14 +37,14 @@ class EntryView:
     partners: tuple[str, ...] = ()
 
 
-BEING_BOUND = "is being bound"
+BEING_BOUND, ABSENT = "is being bound", ": create it"
 
 STUCK = "A pod does not leave its node: delete this one, and the claim gets another device"
 
 
 def passes(reason: str) -> bool:
-    """Whether this is over in a moment, as a rule, and news only if it is not."""
-    return reason.endswith(BEING_BOUND)
+    """Whether this is over in a moment, where pod and claim are made together; else it is news."""
+    return reason.endswith((BEING_BOUND, ABSENT))
 
 
 def why(pod: Pod, views: tuple[EntryView, ...]) -> str | None:
@@ -104,7 +104,7 @@ def _why(pod: Pod, view: EntryView) -> str | None:
 def _why_absent(entry: Entry) -> str:
     if entry.claim_template:
         return f"there is no ElasticGPUClaimTemplate {entry.claim_template} in {entry.namespace}"
-    return f"there is no ElasticGPUClaim {entry.claim} in {entry.namespace}: create it"
+    return f"there is no ElasticGPUClaim {entry.claim} in {entry.namespace}{ABSENT}"
 
 
 def _why_unserved(claim: ElasticGPUClaim, device: ElasticGPU | None) -> str | None:
