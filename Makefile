@@ -58,6 +58,9 @@ demo: demo-cluster  ## three manifests on a real cluster, ending inside the cont
 demo-cluster: $(READY)
 	$(BIN)/python -m tests.cases.demo $(ARGS)
 
+bench-bind: $(READY)  ## binds beside the PV controller and the server's ceiling; ARGS=--quick; ends in one line of JSON
+	$(BIN)/python -m benchmarks.bind $(ARGS)
+
 crds: $(READY)  ## regenerate crds/ and the chart's copy
 	$(BIN)/python -m elasticgpu.api.schema crds/
 	cp crds/*.yaml helm/elasticgpu/files/crds/

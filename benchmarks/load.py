@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing, asynccontextmanager
 from typing import TypeVar
 
 import aiohttp
@@ -87,21 +87,30 @@ class Load:
         self, path: str, wanted: Callable[[Json], bool], count: int, opened: asyncio.Event
     ) -> float:
         seen: set[str] = set()
-        while True:  # the server may end a watch at any time, and put off a new kind's
-            async with self._session.get(f"{self._server}{path}?watch=true") as answer:
-                if answer.status != 200:
-                    await asyncio.sleep(0.2)
-                    continue
-                opened.set()
-                rest = b""
-                async for chunk in answer.content.iter_any():
-                    *lines, rest = (rest + chunk).split(b"\n")
-                    for line in lines:
-                        obj = orjson.loads(line)["object"]
-                        if wanted(obj):
-                            seen.add(obj["metadata"]["name"])
+        while True:  # the server may end a watch at any time, and refuse a new one
+            async with aclosing(self._events(path, opened)) as objects:
+                async for obj in objects:
+                    if wanted(obj):
+                        seen.add(obj["metadata"]["name"])
                     if len(seen) >= count:
                         return time.monotonic()
+            await asyncio.sleep(0.2)
+
+    async def _events(self, path: str, opened: asyncio.Event) -> AsyncGenerator[Json, None]:
+        """The objects of one watch, those that are there first; until it ends or fails."""
+        joint = "&" if "?" in path else "?"
+        async with self._session.get(f"{self._server}{path}{joint}watch=true") as answer:
+            if answer.status != 200:
+                return
+            opened.set()
+            rest = b""
+            async for chunk in answer.content.iter_any():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    event = orjson.loads(line)
+                    if event["type"] == "ERROR":
+                        return
+                    yield event["object"]
 
 
 def in_phase(*phases: str) -> Callable[[Json], bool]:
