@@ -72,15 +72,16 @@ async def control(
     pods = Pods(world, recorder)
     provisioning = Provisioning(world, recorder)
     provisioning.subscribe()
+    binder = Binder(world, recorder)
     loops = (
-        Binder(world, recorder),
+        binder,
         Reclaimer(world, recorder),
         Protection(world, recorder),
         Holders(world),
         Nodes(world),
         pods,
         Templates(world, ask=pods.queue.add),
-        Inventory(world),
+        Inventory(world, busy=lambda: len(binder.queue) > 0),
     )
     for loop in loops:
         loop.subscribe()

@@ -8,6 +8,7 @@ keeps the agent's fields its own.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from elasticgpu.api.claim import ElasticGPUClaim
@@ -24,6 +25,9 @@ from .world import World
 GATHER = 1.0
 """Seconds over which changes of one card are gathered, and at least between two writes of it."""
 
+LATEST = 10.0
+"""Seconds after which a card is written, however many claims there are to bind."""
+
 MOST = 256
 """Rows of a card, and pods of a row, at most: the bounds of the schema."""
 
@@ -35,7 +39,11 @@ class Inventory:
     """The loop over cards."""
 
     world: World
+    busy: Callable[[], bool] = lambda: False
+    """Whether claims wait to be looked at: they go first, for one card costs as much as a bind."""
     queue: WorkQueue[Key] = field(default_factory=lambda: WorkQueue("inventory"))
+    due: dict[Key, float] = field(default_factory=dict)
+    """When a card that stood back for claims is written at the latest."""
     wrote: dict[Key, float] = field(default_factory=dict)
     """When each card was written last, or an attempt to do so began."""
 
@@ -64,15 +72,18 @@ class Inventory:
     async def reconcile(self, key: Key) -> None:
         """Write what is held of one card, if that changed."""
         gpu = self.world.gpus.get(key)
+        now = asyncio.get_running_loop().time()
+        if gpu is not None and self.busy() and now < self.due.setdefault(key, now + LATEST):
+            return self.queue.add_after(key, GATHER)
+        self.due.pop(key, None)
         if gpu is None:
-            return
+            return None
         # What is counted but not there yet may never come, and then nothing would tell.
         held = self.world.ledger.held(gpu.name)
         there = [row for row in held if row.device not in self.world.assumed]
         rows = [self._row(row) for row in there[:MOST]]
         if [row.wire() for row in rows] == [row.wire() for row in gpu.status.allocated]:
-            return
-        now = asyncio.get_running_loop().time()
+            return None
         early = self.wrote.get(key, now - GATHER) + GATHER - now
         if early > 0:
             return self.queue.add_after(key, early)
@@ -81,6 +92,7 @@ class Inventory:
         self.world.gpus.observed(
             await self.world.client.apply(GPU, key, body, manager=MANAGER, subresource="status")
         )
+        return None
 
     def _row(self, held: Held) -> Holding:
         device = self.world.devices.get(("", held.device))

@@ -6,10 +6,15 @@ import asyncio
 
 import pytest
 
+from elasticgpu.api.elasticgpu import CardSlice, DeviceSource, ElasticGPU, ElasticGPUSpec
 from elasticgpu.api.gpu import GPU, Holding
+from elasticgpu.api.meta import ObjectMeta
+from elasticgpu.api.names import PROVISIONED_BY
 from elasticgpu.controllers import inventory
+from elasticgpu.controllers.inventory import Inventory
+from elasticgpu.controllers.world import World
 
-from .server import Json, no_answer
+from .server import Json, MemoryClient, no_answer
 from .stage import TEAM, Stage
 
 GATHER = 0.2
@@ -68,3 +73,30 @@ async def test_what_is_released_is_still_there(
     phases = {device.name: device.status.phase for device in stage.devices()}
     found = sorted((phases[row.elastic_gpu], row.claim, row.core) for row in rows(stage))
     assert found == [("Bound", f"{TEAM}/train", 5), ("Released", f"{TEAM}/train", 10)]
+
+
+HELD = ElasticGPU(
+    metadata=ObjectMeta(name="egpu-a", annotations={PROVISIONED_BY: "x"}),
+    spec=ElasticGPUSpec(source=DeviceSource(driver="x", devices=[CardSlice(gpu="card-a")])),
+)
+
+
+@pytest.mark.parametrize("latest", [0.1, 60.0], ids=["not for ever", "while there are any"])
+async def test_claims_go_first(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, latest: float
+) -> None:
+    """A card is not written while claims wait to be looked at, but not for ever either."""
+    monkeypatch.setattr(inventory, "GATHER", 0.01)
+    monkeypatch.setattr(inventory, "LATEST", latest)
+    stage.server.add(HELD)
+    waiting = [True]
+    world = World(MemoryClient(stage.server), {})
+    loop = Inventory(world, busy=lambda: bool(waiting))
+    loop.subscribe()
+    async with world.watching(), asyncio.TaskGroup() as group:
+        work = group.create_task(loop.queue.run(loop.reconcile))
+        if latest > 1:
+            await stage.still(lambda: not rows(stage))
+            waiting.clear()
+        await stage.until(lambda: [row.elastic_gpu for row in rows(stage)] == ["egpu-a"])
+        work.cancel()
