@@ -30,7 +30,7 @@ test: $(READY)  ## all tests; the real tiers need root and Go
 test-fast: $(READY)  ## the tests that need no cluster
 	$(BIN)/python -m pytest elasticgpu provisioners tests --ignore=tests/cases --ignore=tests/cluster \
 	  --ignore=tests/transport/test_real_server.py --ignore=tests/scenarios/test_real.py \
-	  --ignore=tests/cli/test_real_server.py $(ARGS)
+	  --ignore=tests/cli/test_real_server.py --ignore=tests/benchmarks $(ARGS)
 
 coverage: $(READY)  ## which branches of api, rules and provisioner.py their own tests take; FAIL_UNDER=100
 	$(BIN)/python -m pytest elasticgpu provisioners tests/api tests/rules tests/provisioner \

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tests.cluster.cluster import Cluster
@@ -11,7 +13,7 @@ from tests.cluster.process import Process
 from . import objects
 from .load import Load
 from .objects import GPUS, NODES, Json
-from .server import Etcd, cpu_seconds
+from .server import Etcd, api_server, cpu_seconds
 
 KINDS = ("elasticgpus", "elasticgpuclaims")
 """A bind's own resources; writes to any other one count beside it."""
@@ -77,6 +79,19 @@ class Bench:
                 what = f"{request.resource}/{request.subresource}".rstrip("/")
                 found[f"{request.verb} {what}"] = found.get(f"{request.verb} {what}", 0) + count
         return found
+
+
+@asynccontextmanager
+async def fresh_server() -> AsyncIterator[Bench]:
+    """A server with what is there for a whole run: the chart's objects, a namespace, classes."""
+    with api_server() as cluster:
+        load = Load(cluster)
+        try:
+            for path, obj in objects.standing():
+                await load.send("POST", path, obj)
+            yield Bench(cluster, load, Etcd(cluster))
+        finally:
+            await load.close()
 
 
 class Stopwatch:

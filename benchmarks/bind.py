@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from tests.cluster.process import terminate_as_interrupt
 
 from . import rounds
-from .bench import Bench, Sample
+from .bench import Bench, Sample, fresh_server
 from .latency import latencies
-from .load import Load
-from .objects import standing
 from .report import Results
-from .server import Etcd, api_server, say
+from .server import say
 from .start import start
 
 ROUNDS = (rounds.ceiling, rounds.volumes, rounds.premade, rounds.dynamic)
@@ -40,14 +38,8 @@ QUICK = Plan(binds=100, rounds=1, singles=20, pairs=500)
 
 async def measure(plan: Plan) -> Results:
     """Everything, on a server of its own."""
-    with api_server() as cluster:
-        load = Load(cluster)
-        try:
-            for path, obj in standing():
-                await load.send("POST", path, obj)
-            return await _measure(Bench(cluster, load, Etcd(cluster)), plan)
-        finally:
-            await load.close()
+    async with fresh_server() as bench:
+        return await _measure(bench, plan)
 
 
 async def _measure(bench: Bench, plan: Plan) -> Results:

@@ -13,6 +13,7 @@ asyncio.set_event_loop(None)
 NODE = ("tests/cluster/", "tests/cases/")
 REAL = (
     *NODE,
+    "tests/benchmarks/",
     "tests/cli/test_real_server",
     "tests/scenarios/test_real",
     "tests/transport/test_real_server",
