@@ -54,6 +54,11 @@ async def test_55_released_and_deleted(stage: Stage) -> None:
     await stage.until(lambda: phase(stage) == "gone")
     assert (len(stage.backend.releases), stage.backend.assets) == (1, {})
     assert stage.events() == []
+    assert [call.split()[0] for call in stage.server.writes if " elasticgpus" in call][-3:] == [
+        "replace",  # Released
+        "delete",
+        "replace",  # our finalizer goes
+    ]
 
 
 async def test_55_the_default_asks_nobody(stage: Stage) -> None:

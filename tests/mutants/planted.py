@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 BINDING = ("tests/rules/test_binding.py",)
 TRANSACTION = ("tests/rules/test_transaction.py",)
 RECLAIMING = ("tests/rules/test_reclaiming.py",)
+PROVISIONING = ("tests/rules/test_provisioning.py",)
+CREATING = ("tests/controllers/test_provisioning.py",)
 LEDGER = ("tests/rules/test_ledger.py",)
 PLACEMENT = ("tests/rules/test_placement.py",)
 HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
@@ -149,6 +151,55 @@ FAULTS = [
         'if device.status.phase not in ("Released", "Failed"):\n        return Release()',
         'if device.status.phase == "Never":\n        return Release()',
         RECLAIMING,
+    ),
+    Fault(
+        "a provisioner is asked before the request is written down",
+        "elasticgpu/rules/provisioning.py",
+        "not claim.terminating and not is_marked(claim, view.request)",
+        "not claim.terminating and not has_marks(claim)",
+        PROVISIONING,
+    ),
+    Fault(
+        "a claim that is deleted is forgotten while its provisioner works",
+        "elasticgpu/rules/provisioning.py",
+        "    if not view.asked and not wanted(claim):\n",
+        "    if not wanted(claim):\n",
+        PROVISIONING,
+    ),
+    Fault(
+        "what fails in an unknown way is taken for final",
+        "elasticgpu/rules/provisioning.py",
+        'Kind.UNCLEAR: Effect("ProvisioningFailed", warn=True)',
+        'Kind.UNCLEAR: Effect("ProvisioningFailed", final=True, warn=True)',
+        PROVISIONING,
+    ),
+    Fault(
+        "a provisioner may answer other cards",
+        "elasticgpu/rules/checking.py",
+        '    ("source.devices", lambda d: d.spec.source.devices),\n',
+        "",
+        ("tests/rules/test_checking.py",),
+    ),
+    Fault(
+        "an object of that name is taken for ours",
+        "elasticgpu/controllers/creating.py",
+        "    if found.claim_uid != device.claim_uid:\n",
+        "    if found.name != device.name:\n",
+        CREATING,
+    ),
+    Fault(
+        "the object goes before its provisioner has freed it",
+        "elasticgpu/rules/releasing.py",
+        "view.answer.kind is Kind.DONE",
+        "view.answer.kind is not Kind.FOREIGN",
+        ("tests/rules/test_releasing.py",),
+    ),
+    Fault(
+        "the bind to another device lets go what is being made",
+        "elasticgpu/rules/transaction.py",
+        "    return device.name == device_name(claim.uid)\n",
+        "    return True\n",
+        TRANSACTION,
     ),
     Fault(
         "Released counts as free",
