@@ -136,10 +136,15 @@ class Binder:
     def _pod_left(self) -> None:
         self.wake(SELDOM)
 
-    def wake(self, after: float = WAKE_AFTER) -> None:
-        """Ask again for every claim that waits; many wakes at once become one."""
-        if self._wake is None and self.waiting:
-            self._wake = asyncio.get_running_loop().call_later(after, self._ask_again)
+    def wake(self, after: float | None = None) -> None:
+        """Ask again for every claim that waits; many wakes at once become one, the soonest."""
+        loop = asyncio.get_running_loop()
+        at = loop.time() + (WAKE_AFTER if after is None else after)
+        if not self.waiting or (self._wake and self._wake.when() <= at):
+            return
+        if self._wake is not None:
+            self._wake.cancel()
+        self._wake = loop.call_at(at, self._ask_again)
 
     def _ask_again(self) -> None:
         self._wake = None

@@ -53,8 +53,12 @@ SCENARIOS = [
         given=[bound(selector={"matchLabels": {"site": "a"}}), taken()],
         when=[edit("device d1", {"spec": {"claimRef": None}})],
         then=PAIR,
-        writes=["device d1"],
-        refused=["device d1 status: Conflict"],
+        writes=[
+            "device d1",
+            "event Warning ClaimRefTaken device d1",
+            "event Warning ClaimRefTaken claim train",
+        ],
+        events=["Warning ClaimRefTaken device d1", "Warning ClaimRefTaken claim train"],
     ),
     Scenario(
         26,

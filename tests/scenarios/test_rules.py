@@ -43,8 +43,7 @@ from .words import UPSTREAM
 
 ELSEWHERE = {
     35: "what the rule says of a cache is acted on only after a look at the API server: test_real",
-    54: "the way back is a sequence of writes: tests/rules/test_transaction",
-    64: "the same: what is given up, when, and by whom",
+    64: "the way back is a sequence of writes: tests/rules/test_transaction",
 }
 """Numbers without a row of a pure rule, and why."""
 
