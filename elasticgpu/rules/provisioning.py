@@ -183,11 +183,11 @@ def decide(view: ProgressView) -> Decision:
     if view.stored:
         return Leave() if wanted(view.claim) else End()
     if view.calling:
-        return Rest(view.answer)
+        return Rest(_last(view))
     if not view.installed:
         return _unasked(view)
     if view.unwanted is not None:
-        return Undo(view.unwanted) if view.due else Rest(view.cleanup)
+        return Undo(view.unwanted) if view.due else Rest(_last(view))
     if view.answer is None:
         return _ask(view)
     if view.answer.device is not None:
@@ -195,6 +195,12 @@ def decide(view: ProgressView) -> Decision:
     if view.answer.kind is Kind.LATER and not wanted(view.claim):
         return End()
     return End(view.answer) if EFFECTS[view.answer.kind].final else _ask(view)
+
+
+def _last(view: ProgressView) -> Answer | None:
+    """What is told meanwhile: how the cleanup goes, once that has answered, else the making."""
+    cleaning = view.unwanted is not None and view.cleanup is not None
+    return view.cleanup if cleaning else view.answer
 
 
 def _ask(view: ProgressView) -> Decision:

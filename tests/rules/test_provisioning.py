@@ -180,6 +180,14 @@ ROWS = [
         due=False,
     ),
     Row("46-cleanup-again", Undo(MADE), answer=REFUSED, unwanted=True, cleanup=UNCLEAR),
+    Row(
+        "46-cleaning-again",
+        Rest(UNCLEAR),
+        answer=REFUSED,
+        unwanted=True,
+        cleanup=UNCLEAR,
+        calling=True,
+    ),
     Row("46-cleanup-of-a-dying-claim", Undo(MADE), DYING, REFUSED, unwanted=True),
     Row("uninstalled-and-gone", End(), None, installed=False),
 ]

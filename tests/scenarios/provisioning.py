@@ -128,6 +128,25 @@ SCENARIOS = [
         calls=(1, 1),
     ),
     Scenario(
+        46,
+        case="and so does the cleanup",
+        plugin=partial(Remote, refuses=[Refused("no"), Refused("no")]),
+        given=WORLD,
+        before={
+            "device egpu-<train> created": fails(Forbidden(403, "Forbidden", "no"), always=True)
+        },
+        then={"claim train": "Pending ProvisioningFailed"},
+        writes=[
+            *BEGIN,
+            *FAILED,
+            *says("Warning", "ProvisioningCleanupFailed", "claim train"),
+            *END,
+        ],
+        events=[*WARNED, "Warning ProvisioningCleanupFailed claim train"],
+        refused=None,
+        calls=(1, 3),
+    ),
+    Scenario(
         47,
         plugin=Remote,
         own=Fault("lost", 3),
