@@ -36,6 +36,7 @@ from elasticgpu.rules.binding import (
 from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.company import Forget, GiveUp, Later
 from elasticgpu.rules.entries import entries
+from elasticgpu.rules.recycling import waits_for_admin
 from elasticgpu.rules.seeking import CompanyView, Place, StartAnew
 
 from .companies import company_view
@@ -57,7 +58,8 @@ WAKE_AFTER = 0.05
 """Seconds over which wakes of waiting claims are gathered into one."""
 
 SELDOM = 1.0
-"""The same where pods leave nodes, which they do all the time and mostly to nobody's use."""
+"""The same where what happens all the time is mostly to nobody's use: pods leave nodes, devices
+come to lie idle."""
 
 
 @dataclass
@@ -106,6 +108,8 @@ class Binder:
         was, now = (device.status.phase if device else "" for device in (change.old, change.new))
         if now == "Available" != was:
             self.wake()
+        elif _idle(change.old) != _idle(change.new):
+            self.wake(SELDOM)  # it serves nobody yet; who waits can say what would change that
 
     def _gpu_changed(self, change: Change[GPU]) -> None:
         old, new = change.old, change.new
@@ -332,6 +336,11 @@ def _stage(pod: Pod | None) -> tuple[object, ...] | None:
     if pod is None:
         return None
     return (pod.uid, pod.terminating, pod.finished, pod.spec.node_name, pod.spec.scheduling_gates)
+
+
+def _idle(device: ElasticGPU | None) -> bool:
+    """Whether it counts among what an admin could give back to those who wait."""
+    return device is not None and waits_for_admin(device)
 
 
 def _suiting(node: Node | None) -> tuple[object, ...] | None:
