@@ -8,7 +8,7 @@ SOURCES = elasticgpu provisioners tests benchmarks
 # Percent of branches below which `make coverage` fails.
 FAIL_UNDER = 0
 
-.PHONY: help test test-fast coverage scenarios mutants lint format demo demo-cluster crds stored \
+.PHONY: help test test-fast coverage scenarios mutants lint format demo demo-cluster crds names stored \
   protos constraints lines clean
 
 help:  ## what can be made
@@ -64,6 +64,9 @@ bench-bind: $(READY)  ## binds beside the PV controller and the server's ceiling
 crds: $(READY)  ## regenerate crds/ and the chart's copy
 	$(BIN)/python -m elasticgpu.api.schema crds/
 	cp crds/*.yaml helm/elasticgpu/files/crds/
+
+names: $(READY)  ## regenerate docs/names.md
+	$(BIN)/python -m tests.api.names_page
 
 stored: $(READY)  ## keep this release's CRDs for later ones to be compared with; RELEASE=v0.2.0
 	$(BIN)/python -m tests.api.compat $(RELEASE)

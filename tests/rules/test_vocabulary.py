@@ -26,6 +26,7 @@ from elasticgpu.api.vocabulary import (
     read,
 )
 from elasticgpu.api.words import HAMI, PRIORITY, RULES
+from tests.api.names_page import PAGE, page
 
 Requests = dict[str, int | str]
 Labels = dict[str, str]
@@ -429,3 +430,8 @@ WORDED: list[tuple[Demand, str]] = [
 def test_describe(want: Demand, said: str) -> None:
     """A demand in the words of a refusal."""
     assert describe(want) == said
+
+
+def test_the_page_of_names_is_what_the_table_says() -> None:
+    """After a change of the table: `make names`."""
+    assert PAGE.read_text(encoding="utf-8") == page()
