@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from elasticgpu.cli.running import loop_factory
 from tests.cluster.process import terminate_as_interrupt
 
 from . import rounds
@@ -68,8 +69,8 @@ def main(words: Sequence[str] | None = None) -> int:
     plan = QUICK if asked.quick else Plan()
     plan = Plan(asked.binds or plan.binds, asked.rounds or plan.rounds, plan.singles, plan.pairs)
     try:
-        with terminate_as_interrupt():
-            results = asyncio.run(measure(plan))
+        with terminate_as_interrupt(), asyncio.Runner(loop_factory=loop_factory()) as runner:
+            results = runner.run(measure(plan))
     except KeyboardInterrupt:
         say("stopped")
         return 130

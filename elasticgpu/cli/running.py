@@ -38,11 +38,21 @@ def run_process(
     for noisy in ("asyncio", "aiohttp", "kubernetes_asyncio", "grpc"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     try:
-        asyncio.run(_supervise(kubeconfig, health_port, work))
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(_supervise(kubeconfig, health_port, work))
     except* (ElasticGPUError, OSError) as failures:
         for failure in flat(failures):
             click.echo(f"elasticgpu {what}: {failure}", err=True)
         sys.exit(1)
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's, where it is installed: it takes about a quarter off the cost of a request."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def flat(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

@@ -156,3 +156,17 @@ def test_a_reader_that_left() -> None:
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("blocked", [(), ("uvloop",)])
+def test_processes_run_on_the_fast_loop_or_the_plain_one(blocked: tuple[str, ...]) -> None:
+    """uvloop comes with the extra `fast` and need not be there; `asyncio` without it serves too."""
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(sys.argv[1:])); "
+        "import asyncio; from elasticgpu.cli.running import loop_factory; "
+        "runner = asyncio.Runner(loop_factory=loop_factory()); "
+        "print(type(runner.get_loop()).__module__.partition('.')[0]); runner.close()"
+    )
+    command = [sys.executable, "-c", code, *blocked]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ("asyncio" if blocked else "uvloop")
