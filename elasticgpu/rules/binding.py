@@ -27,10 +27,6 @@ from .provisioning import EFFECTS, Refusal, stands
 from .transaction import BOUND, WITHDRAWN, given_up
 
 
-def _nothing(want: Demand) -> Iterable[Candidate]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class ClaimView:
     """All that decides about one claim, read at one moment.
@@ -50,7 +46,7 @@ class ClaimView:
     classes: tuple[str, ...] = ()
     named: ElasticGPU | None = None
     reserved: tuple[ElasticGPU, ...] = ()
-    available: Callable[[Demand], Iterable[Candidate]] = _nothing
+    available: Callable[[Demand], Iterable[Candidate]] = lambda want: ()
     released: Callable[[], Iterable[Candidate]] = tuple
     placer: Placer | None = None
     provisioners: tuple[str, ...] = ()

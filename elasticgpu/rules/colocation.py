@@ -7,7 +7,7 @@ in its node is sought a place here as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from elasticgpu.api.elasticgpu import ElasticGPU
@@ -58,14 +58,14 @@ def together(seekers: Sequence[Seeker], fleet: Fleet, judge: Judge) -> Together 
         return ready
     order = sorted(range(len(seekers)), key=lambda n: _size(seekers[n]))
     ordered = [seekers[n] for n in order]
+    looked: list[tuple[str, str]] = []
     for node in _nodes(ordered, fleet):
-        if judge(node.name) is not None:
-            continue
-        finds = _all_on(node, ordered)
-        if not isinstance(finds, _Short):
+        finds = judge(node.name) or _all_on(node, ordered)
+        if not isinstance(finds, str):
             by_place = dict(zip(order, finds, strict=True))
             return Together(node.name, tuple(by_place[n] for n in range(len(seekers))))
-    return _explained(ordered, fleet, judge)
+        looked.append((node.name or "without a node", finds))
+    return _explained(ordered, looked)
 
 
 def _ready_made(seeker: Seeker, judge: Judge) -> Together | None:
@@ -94,21 +94,13 @@ def _nodes(seekers: Sequence[Seeker], fleet: Fleet) -> Iterator[NodeView]:
     yield from (NodeView(name, ()) for name in sorted(of_devices - known))
 
 
-@dataclass(frozen=True, slots=True)
-class _Short:
-    """The seeker that gets nothing on this node, and why."""
-
-    seeker: Seeker
-    why: str
-
-
-def _all_on(node: NodeView, seekers: Iterable[Seeker]) -> list[Find] | _Short:
-    """What each gets on this node, or the first that gets nothing."""
+def _all_on(node: NodeView, seekers: Sequence[Seeker]) -> list[Find] | str:
+    """What each gets on this node, or who is the first that gets nothing, and why."""
     finds: list[Find] = []
     for seeker in seekers:
         found = _free_device(seeker, node.name, finds) or _slice(seeker, node)
         if isinstance(found, str):
-            return _Short(seeker, found)
+            return f"{seeker.name}: {found}" if len(seekers) > 1 else found
         if isinstance(found, Slice) and seeker.placer is not None:
             node = _taken(node, found, seeker.placer.name)
         finds.append(found)
@@ -150,24 +142,13 @@ def _taken(node: NodeView, place: Slice, mode: str) -> NodeView:
     return NodeView(node.name, tuple(cards))
 
 
-def _explained(seekers: Sequence[Seeker], fleet: Fleet, judge: Judge) -> Nowhere:
+def _explained(seekers: Sequence[Seeker], looked: Sequence[tuple[str, str]]) -> Nowhere:
     """Which nodes were looked at and what speaks against each, bounded."""
     names = ", ".join(sorted(seeker.name for seeker in seekers))
     wants = f"{names} together" if len(seekers) > 1 else describe(seekers[0].wish.want)
     none = f"no node can give {wants}"
-    nodes = list(_nodes(seekers, fleet))
-    if not nodes:
+    if not looked:
         return Nowhere(f"{none}: the cluster has no GPU objects")
-    looks = (f"{n.name} ({_against(n, seekers, judge)[:LONGEST]})" for n in nodes[:SHOWN])
-    rest = f"; and {len(nodes) - SHOWN} more nodes" if len(nodes) > SHOWN else ""
-    return Nowhere(none, f"looked at {len(nodes)}: {'; '.join(looks)}{rest}")
-
-
-def _against(node: NodeView, seekers: Sequence[Seeker], judge: Judge) -> str:
-    if reason := judge(node.name):
-        return reason
-    match _all_on(node, seekers):
-        case _Short(seeker, why):
-            return f"{seeker.name}: {why}" if len(seekers) > 1 else why
-        case _:
-            return "nothing"
+    looks = (f"{name} ({why[:LONGEST]})" for name, why in looked[:SHOWN])
+    rest = f"; and {len(looked) - SHOWN} more nodes" if len(looked) > SHOWN else ""
+    return Nowhere(none, f"looked at {len(looked)}: {'; '.join(looks)}{rest}")

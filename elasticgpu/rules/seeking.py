@@ -16,7 +16,7 @@ from elasticgpu.api.gpuclass import Topology
 
 from . import binding
 from .binding import Bind, ClaimView, Lost, Maker, Provision, Seek, Wait
-from .colocation import Judge, Seeker, Together, together
+from .colocation import Find, Judge, Seeker, Together, together
 from .consumer import Consumer, outside, unsuited
 from .fitting import unsuitable
 from .fleet import Among
@@ -141,14 +141,16 @@ def _barred(view: CompanyView, allowed: Sequence[Topology], node: str) -> str | 
 
 
 def _place(found: Together, seeking: Seeking) -> Place:
-    parts = []
-    for (member, seek), find in zip(seeking, found.finds, strict=True):
-        if isinstance(find, ElasticGPU):
-            parts.append(Part(member, Bind(find)))
-        elif isinstance(seek.maker, Maker):
-            made = Provision(seek.maker.gpu_class, seek.want, found.node, find)
-            parts.append(Part(member, made))
+    finds = zip(seeking, found.finds, strict=True)
+    parts = (Part(member, _what(seek, found.node, find)) for (member, seek), find in finds)
     return Place(found.node, tuple(parts))
+
+
+def _what(seek: Seek, node: str, find: Find) -> Bind | Provision:
+    if isinstance(find, ElasticGPU):
+        return Bind(find)
+    assert isinstance(seek.maker, Maker)  # a slice is cut only by who makes
+    return Provision(seek.maker.gpu_class, seek.want, node, find)
 
 
 def _hint(seeking: Seeking, judge: Judge) -> str:

@@ -318,6 +318,12 @@ COMPLETED = rows(
         seen(TRAIN, device(of=MINE, phase="Failed")),
         Wait("DeviceFailed", "ElasticGPU egpu-a is Failed: no reason"),
     ),
+    Row("25-claimref-gone-and-not-admitted", seen(BOUND, device(phase="Pending")), PENDING),
+    Row(
+        "25-claimref-gone-and-being-deleted",
+        seen(BOUND, device(phase="Bound", terminating=True)),
+        Wait("DeviceTerminating", "ElasticGPU egpu-a is being deleted: waiting for its end"),
+    ),
     Row(
         "25-claimref-gone-and-selector-differs",
         seen(

@@ -302,6 +302,10 @@ FIRST = [
 ]
 
 PAIR = pod(claims=["train", "eval"])
+STOLEN = member(
+    claim("eval", named="egpu-a").with_metadata(annotations=CHOSEN), device(of=ref(claim("other")))
+)
+FAR = device("egpu-far", node="")
 LOST = member(claim("eval", named="egpu-x", completed=True).with_status(phase="Lost"))
 TOGETHER = [
     Row(
@@ -441,6 +445,24 @@ TOGETHER = [
         "the-other-is-lost",
         with_pods([ONE, LOST], PAIR),
         Wait("CompanyWaits", "it goes with eval, which waits: ElasticGPU egpu-x is gone"),
+    ),
+    Row(
+        "the-others-device-is-being-taken",
+        with_pods([ONE, STOLEN], PAIR),
+        Wait(
+            "CompanyWaits",
+            "it goes with eval, which waits: ElasticGPU egpu-a belongs to team/other",
+        ),
+    ),
+    Row(
+        "a-remote-one-for-one-of-them",
+        with_pods([member(TRAIN, FAR, nodes=cards(a=5)), member(EVAL, nodes=cards(a=5))], PAIR),
+        Wait(
+            "NoCapacity",
+            "no node can give eval, train together; looked at 2: "
+            "node-a (eval: card-a: 5% of 100% core free, 20% wanted); "
+            "without a node (eval: no free device fits, and it has no cards)",
+        ),
     ),
     Row(
         "the-other-is-being-deleted",

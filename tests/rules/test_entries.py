@@ -13,10 +13,11 @@ from elasticgpu.api.core import (
     PodResourceClaimStatus,
     ResourceClaimTemplate,
 )
+from elasticgpu.api.meta import OwnerReference
 from elasticgpu.rules import entries
 from elasticgpu.rules.entries import Entry
 
-from .build import pod
+from .build import claim, pod
 
 
 def naming(*rows: tuple[str, str | None]) -> Pod:
@@ -125,6 +126,15 @@ def test_resource_claim_name() -> None:
     of = of.but(status=of.status.but(resource_claim_statuses=made))
     names = [entries.resource_claim_name(of, entry) for entry in entries.entries(of)]
     assert names == ["", "web-0-egpu-1-x7", ""]
+
+
+def test_made_for() -> None:
+    """The pod that controls it; a claim that another kind owns, or nobody, was made by a person."""
+    mine = OwnerReference(api_version="v1", kind="Pod", name="web-0", uid="u", controller=True)
+    others = [mine.but(kind="Job"), mine.but(controller=None)]
+    assert entries.made_for(claim().with_metadata(owner_references=[*others, mine])) == mine
+    assert entries.made_for(claim().with_metadata(owner_references=others)) is None
+    assert entries.made_for(claim()) is None
 
 
 def test_template_is_ours_and_round_trips() -> None:

@@ -66,6 +66,16 @@ def test_equal_ones_go_by_name_whichever_way() -> None:
         assert [node.name for node in Ranking(equal).in_order(order)] == list(NAMES)
 
 
+def test_a_node_that_goes_or_changes() -> None:
+    """One that is gone is in no order; a newer state takes the place of the older one."""
+    kept = Ranking(NodeView(name, (free(card(), core=50),)) for name in NAMES)
+    kept.drop("node-b")
+    kept.drop("node-z")
+    kept.put(NodeView("node-c", (free(card(), core=10),)))
+    assert [node.name for node in kept.in_order("binpack")] == ["node-c", "node-a", "node-d"]
+    assert [kept.node(name) is not None for name in NAMES] == [True, False, True, True]
+
+
 def test_the_share_that_is_free() -> None:
     """Half a card and an empty one are three quarters of core and of memory; no card is nothing."""
     half = free(card(), core=50, memory=40 * GI)

@@ -256,6 +256,13 @@ SENTENCES: list[tuple[str, PodView, str | None]] = [
     ),
     ("claim-of-an-earlier-pod", looked(FOR_POD, behind(ANOTHERS)), NOT_ITS_OWN),
     (
+        "its-device-is-being-deleted",
+        looked(
+            pod(), replace(behind(HELD), device=of(HELD).with_metadata(deletion_timestamp=NOW))
+        ),
+        "ElasticGPU egpu-train of ElasticGPUClaim train is being deleted",
+    ),
+    (
         "being-deleted",
         looked(pod(), behind(HELD.with_metadata(deletion_timestamp=NOW))),
         "ElasticGPUClaim train is being deleted",
@@ -278,6 +285,11 @@ SENTENCES: list[tuple[str, PodView, str | None]] = [
     ("held-by-nobody-yet", looked(pod(), behind(bound())), None),
     ("held-by-another", looked(pod(), behind(bound("train", "a"))), HELD_BY_A),
     ("shared-row-on-its-way", looked(pod(), behind(bound("train", "a", shared=True))), None),
+    (
+        "not-yet-undone-for-another",
+        looked(pod(), replace(behind(bound()), device=of(bound()).with_status(prepared_for=["u"]))),
+        "node node-a has not yet undone ElasticGPU egpu-train for an earlier pod (u)",
+    ),
     (
         "the-second-one-says",
         looked(pod(claims=["train", "b"]), behind(HELD), behind(None)),
@@ -317,6 +329,12 @@ def test_why(view: PodView, said: str | None) -> None:
     """Why the pod waits, in the words that its owner reads on it."""
     assert view.pod is not None
     assert why(view.pod, view.entries) == said
+
+
+def test_a_claim_without_device_takes_nothing_from_its_pod() -> None:
+    """Its pod is told why it waits; there is nothing yet that could be withdrawn."""
+    view = looked(pod(), behind(FULL, RC))
+    assert handing.decide(view) == (Say("ElasticGPUClaim train is Pending: no card can give it"),)
 
 
 FAILED = binding.unserved(HELD, Lost("DeviceFailed", "node-a refused it"), "gold", now=NOW)
@@ -428,6 +446,14 @@ def test_allocated_without_a_node() -> None:
     assert got.status.allocation.devices.results[0].pool == "remote"
     assert got.status.allocation.node_selector is None
     assert got.status.reserved_for == []
+
+
+def test_unreserved_takes_only_our_entry() -> None:
+    """A pod's own stays, and so does the allocation."""
+    whole = made("rc-0", OURS, PODS, done=True)
+    back = handing.unreserved(whole)
+    assert handing.reserved(back) == [PODS]
+    assert back.status.allocation == whole.status.allocation
 
 
 OTHERS = st.lists(

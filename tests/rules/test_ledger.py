@@ -220,6 +220,13 @@ def test_who_holds_room(found: ElasticGPU, want: bool) -> None:
     assert room(ledger.card("card-0")) == ((90, 70 * GI) if want else (100, 80 * GI))
 
 
+def test_a_part_that_cannot_be_read_holds_the_whole_card() -> None:
+    """Nothing is sold beside it: what it really has, nobody knows."""
+    view = Ledger([card()], [device(parts=[part("card-0", 10, "plenty")])]).card("card-0")
+    assert view is not None
+    assert part_lacks(part("card-0", 0, 1), view, DRIVER) is not None
+
+
 def test_held_by_name() -> None:
     """Rows come sorted, with the driver that holds them."""
     ledger = Ledger([card()], [device("egpu-b", core=20), device("egpu-a")])
@@ -246,6 +253,16 @@ def test_a_card_that_went_and_came_back() -> None:
     assert ledger.node("node-a") == NodeView("node-a", ())
     ledger.set_card(card())
     assert room(ledger.card("card-0")) == (90, 70 * GI)
+
+
+def test_what_goes_frees_its_own_room_only() -> None:
+    """The device beside it keeps its part; a card that never was known may go, too."""
+    ledger = Ledger([card(), card("card-1")], [device("egpu-a"), device("egpu-b", core=20)])
+    ledger.drop_device("egpu-a")
+    ledger.drop_card("card-1")
+    ledger.drop_card("card-9")
+    assert [view.name for view in ledger.node("node-a").cards] == ["card-0"]
+    assert room(ledger.card("card-0")) == (80, 70 * GI)
 
 
 def test_cards_of_a_node_by_index() -> None:
@@ -303,6 +320,27 @@ LACKS: list[tuple[str, list[GPU], list[ElasticGPU], ElasticGPU, str | None]] = [
         "card-1: 0% of 100% core free, 50% wanted",
     ),
     ("remote", [], [], device(parts=[], phase=""), None),
+    (
+        "the-card-is-on-another-node",
+        [card(node="node-b")],
+        [],
+        device(phase=""),
+        "card-0 is on node-b, not node-a",
+    ),
+    (
+        "memory-that-is-no-amount",
+        [card()],
+        [],
+        device(parts=[part("card-0", 10, "plenty")], phase=""),
+        "card-0: the amounts are not amounts",
+    ),
+    (
+        "less-than-nothing",
+        [card()],
+        [],
+        device(parts=[part("card-0", 10, "-1Gi")], phase=""),
+        "card-0: the amounts are not amounts",
+    ),
     ("admin-allows-it", [only("x.io/mps", DRIVER)], [], device(phase=""), None),
 ]
 

@@ -66,6 +66,16 @@ def test_a_closed_node_keeps_what_it_has() -> None:
     assert (view.closed, view.core_free) == ("", 70)
 
 
+def test_what_is_said_of_a_node_twice_changes_nothing() -> None:
+    """A node that never was closed may be called open, and a closed one closed again."""
+    ledger = Ledger([card()])
+    for said in (None, "node node-a is cordoned", "node node-a is cordoned", None, None):
+        ledger.set_node("node-a", said)
+        view = ledger.card("card-0")
+        assert view is not None
+        assert view.closed == (said or "")
+
+
 def test_a_free_device_on_a_closed_node_is_left_alone_unless_named() -> None:
     """Nothing new is bound where its pod could not go; a person who names the device knows why."""
     free = Candidate(device(), (card(),), "node node-a is cordoned")

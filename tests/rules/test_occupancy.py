@@ -115,6 +115,35 @@ def test_a_pod_that_cannot_be_read_is_one_pod() -> None:
     assert odd.takes == {"pods": 1}
 
 
+def test_a_pod_counts_where_it_is_expected_until_it_is_somewhere() -> None:
+    """Expected, bound elsewhere, gone: at each moment it takes of one node, or of none."""
+    takes, occupancy = {"pods": 1, "cpu": 500}, Occupancy()
+
+    def taken() -> tuple[int, int]:
+        first, second = occupancy.on("n1"), occupancy.on("n2")
+        return first.get("cpu", 0), second.get("cpu", 0)
+
+    occupancy.arrive("a", "n1", takes)
+    occupancy.expect("b", "n1", takes)
+    assert (occupancy.expected("a"), occupancy.expected("b")) == (False, True)
+    assert taken() == (1000, 0)
+    assert occupancy.on("n1", without="b") == takes
+    assert occupancy.on("n1", without="c") == {"pods": 2, "cpu": 1000}
+    occupancy.expect("b", "n2", takes)
+    occupancy.expect("a", "n2", takes)  # it is on a node already: nothing else is expected of it
+    assert taken() == (500, 500)
+    occupancy.give_up("a")
+    occupancy.give_up("b")
+    occupancy.leave("b")
+    assert taken() == (500, 0)
+    occupancy.expect("b", "n2", takes)
+    occupancy.arrive("b", "n1", takes)
+    assert taken() == (1000, 0)
+    occupancy.leave("a")
+    occupancy.leave("b")
+    assert taken() == (0, 0)
+
+
 STEPS = st.tuples(
     st.sampled_from(["arrive", "expect", "leave", "give_up"]),
     st.sampled_from(["a", "b", "c"]),

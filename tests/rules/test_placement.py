@@ -110,6 +110,18 @@ def test_a_wrong_answer_sells_nothing(liar: Liar) -> None:
         assert not isinstance(placement.place(Wish(WANT), liar, Ranking(nodes)), Placed)
 
 
+def test_a_provisioner_that_fails_harms_its_own_claim() -> None:
+    """Whatever it raises is a refusal that names it."""
+
+    class Broken(Share):
+        def place(self, want: Demand, node: NodeView) -> Slice | None:
+            raise ZeroDivisionError("by nothing")
+
+    nodes = (NodeView("node-a", (free(card()),)),)
+    with pytest.raises(Refused, match=f"provisioner {DRIVER} failed: ZeroDivisionError"):
+        placement.place(Wish(WANT), Broken(), Ranking(nodes))
+
+
 def node(name: str, *shares: int) -> NodeView:
     """A node whose cards have these shares free, of core and memory alike."""
     views = [

@@ -79,6 +79,22 @@ def test_what_cannot_be_read_serves_nobody(capacity: dict[str, int | str]) -> No
     assert list(stock.best_first("gold", WANT)) == []
 
 
+def test_what_is_free_no_more_is_not_offered() -> None:
+    """Bound, reserved or gone: the others of its shape and class stay."""
+    stock = Stock()
+    for name in NAMES:
+        stock.put(device(name))
+    stock.put(device("egpu-a", phase="Bound"))
+    stock.put(device("egpu-b", of=ref(claim())))
+    stock.put(device("egpu-e", core=20))
+    stock.drop("egpu-c")
+    stock.drop("egpu-z")
+    assert [d.name for d in stock.best_first("gold", WANT)] == ["egpu-d", "egpu-e"]
+    stock.drop("egpu-d")
+    stock.drop("egpu-e")
+    assert list(stock.best_first("gold", WANT)) == []
+
+
 def test_the_newest_state_is_offered() -> None:
     """What a decision gets is the device as it was last told, not a sample of its shape."""
     stock = Stock()

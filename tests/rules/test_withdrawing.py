@@ -113,6 +113,15 @@ def test_ten_seconds_since_the_later_of_allocation_and_verdict(
     assert verdict == (LookAgain(left) if left else replace(BOTH, pod=refused(since)))
 
 
+def test_nothing_is_old_of_which_no_time_is_known() -> None:
+    """Neither the scheduler nor we said when: the ten seconds have not begun."""
+    untimed = ONE.resource_claim.status.allocation
+    assert untimed is not None
+    status = ONE.resource_claim.status.but(allocation=untimed.but(allocation_timestamp=None))
+    one = replace(ONE, resource_claim=ONE.resource_claim.but(status=status))
+    assert decide(refused(""), [one]) == LookAgain(11)
+
+
 NOTHING: dict[str, tuple[Pod, list[Stake]]] = {
     "not-looked-at": (pod(phase="Pending"), [ONE]),
     "gated": (refused(reason="SchedulingGated"), [ONE]),
