@@ -24,6 +24,8 @@ from tests.mutants.planted import FAULTS, ROOT, Fault, plant
 COPIED = ("elasticgpu", "provisioners", "tests", "crds", "helm", "examples", "pyproject.toml")
 TIMEOUT = 300
 """Seconds for the tests of one fault; one that makes them hang is noticed, too."""
+PATIENCE = 1800
+"""Seconds for the tests of all faults together."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def copy_of_the_tree() -> Iterator[Path]:
         yield Path(folder)
 
 
-def run(tests: tuple[str, ...], tree: Path) -> subprocess.CompletedProcess[str]:
+def run(tests: tuple[str, ...], tree: Path, timeout: float) -> subprocess.CompletedProcess[str]:
     """The tests, on the code of that tree; stops at the first that fails."""
     paths = os.pathsep.join([str(tree), *map(str, (tree / "provisioners").iterdir())])
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
@@ -65,11 +67,11 @@ def run(tests: tuple[str, ...], tree: Path) -> subprocess.CompletedProcess[str]:
             env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
-            timeout=TIMEOUT,
+            timeout=timeout,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 1, f"FAILED nothing ended in {TIMEOUT} s", "")
+        return subprocess.CompletedProcess(command, 1, f"FAILED nothing ended in {timeout} s", "")
 
 
 def judge(fault: Fault) -> Outcome:
@@ -77,7 +79,7 @@ def judge(fault: Fault) -> Outcome:
     started = time.monotonic()
     with copy_of_the_tree() as tree:
         plant(fault, tree)
-        done = run(fault.tests, tree)
+        done = run(fault.tests, tree, TIMEOUT)
     by = next((line for line in done.stdout.splitlines() if line.startswith("FAILED")), "")
     noticed = done.returncode == 1 and bool(by)
     said = by.removeprefix("FAILED ").split(" - ")[0] if noticed else done.stdout[-400:]
@@ -88,7 +90,7 @@ def sound(faults: list[Fault]) -> bool:
     """Whether the tests are green without any fault; else they prove nothing."""
     tests = tuple(dict.fromkeys(test for fault in faults for test in fault.tests))
     print(f"without a fault: {len(tests)} groups of tests …", flush=True)
-    done = run(tests, ROOT)
+    done = run(tests, ROOT, PATIENCE)
     if done.returncode:
         print(done.stdout[-4000:], file=sys.stderr)
     return done.returncode == 0

@@ -174,18 +174,18 @@ FAULTS = [
         PROVISIONING,
     ),
     Fault(
+        "while its cleanup is repeated a claim says what came before",
+        "elasticgpu/rules/provisioning.py",
+        "    if view.calling:\n        return Rest(_last(view))\n",
+        "    if view.calling:\n        return Rest(view.answer)\n",
+        PROVISIONING,
+    ),
+    Fault(
         "a provisioner may answer other cards",
         "elasticgpu/rules/checking.py",
         '    ("source.devices", lambda d: d.spec.source.devices),\n',
         "",
         ("tests/rules/test_checking.py",),
-    ),
-    Fault(
-        "an object of that name is taken for ours",
-        "elasticgpu/controllers/creating.py",
-        "    if found.claim_uid != device.claim_uid:\n",
-        "    if found.name != device.name:\n",
-        CREATING,
     ),
     Fault(
         "the object goes before its provisioner has freed it",
@@ -213,6 +213,13 @@ FAULTS = [
         "elasticgpu/rules/ledger.py",
         "    if view.mode and view.mode != driver:",
         "    if view.mode and view.mode != driver and not view.gpu:",
+        LEDGER,
+    ),
+    Fault(
+        "a part that cannot be read holds nothing",
+        "elasticgpu/rules/ledger.py",
+        "    except ValueError:\n        return UNREADABLE\n",
+        "    except ValueError:\n        return 0\n",
         LEDGER,
     ),
     Fault(
@@ -326,7 +333,7 @@ FAULTS = [
         "elasticgpu/controllers/creating.py",
         "    if found.claim_uid != device.claim_uid:",
         "    if found.name != device.name:",
-        ("tests/controllers/test_provisioning.py",),
+        CREATING,
     ),
     Fault(
         "a device is released on a cached absence",
@@ -336,7 +343,14 @@ FAULTS = [
 """,
         """                await self._phase(device, "Released")
 """,
-        (SCENARIOS,),
+        (f"{SCENARIOS}[35 not in the cache]",),
+    ),
+    Fault(
+        "who waits does not hear of a device that comes to lie idle",
+        "elasticgpu/controllers/binder.py",
+        "        elif _idle(change.old) != _idle(change.new):\n",
+        "        elif _idle(change.old) and _idle(change.new):\n",
+        ("tests/controllers/test_waiting.py",),
     ),
     Fault(
         "an older event overwrites our own write",
