@@ -273,7 +273,7 @@ def closed(
     if answer is None:
         return claim
     if answer.kind is Kind.ELSEWHERE:
-        claim = excluded(claim, node)
+        claim = excluded(claim, node, now=now)
     return told(claim, answer, now=now)
 
 

@@ -156,15 +156,24 @@ def unbound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticG
         capacity={},
         conditions=merge_condition(others, condition, now=now),
     )
-    return excluded(waiting, device.spec.node_name) if reason == WITHDRAWN else waiting
+    return excluded(waiting, device.spec.node_name, now=now) if reason == WITHDRAWN else waiting
 
 
-def excluded(claim: ElasticGPUClaim, node: str) -> ElasticGPUClaim:
-    """The claim remembers that this node was tried for it in vain; of too many the oldest goes."""
+def excluded(claim: ElasticGPUClaim, node: str, *, now: str) -> ElasticGPUClaim:
+    """The claim remembers that this node was tried for it in vain; of too many the oldest goes.
+
+    Since when is the time of its condition: no pod that comes later is held to it.
+    """
     tried = claim.status.excluded_nodes
     if node in ("", *tried):
         return claim
-    return claim.with_status(excluded_nodes=[*tried, node][-MOST_EXCLUDED:])
+    return claim.with_status(
+        excluded_nodes=[*tried, node][-MOST_EXCLUDED:],
+        conditions=[
+            c.but(last_transition_time=now) if c.type == BOUND else c
+            for c in claim.status.conditions
+        ],
+    )
 
 
 def nameless(claim: ElasticGPUClaim) -> ElasticGPUClaim:

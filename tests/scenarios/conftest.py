@@ -11,10 +11,12 @@ import pytest
 
 from elasticgpu.cluster.access import Access, find
 from elasticgpu.cluster.client import Client
+from tests.cluster.api import wait_for
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import check_tier
 from tests.cluster.prerequisites import missing_prerequisites
 
+from .objects import pod
 from .process import Complaints, hasten
 from .run import Site
 from .table import Line, printed
@@ -44,14 +46,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Cluster]:
-    """An API server with the chart's kinds, policies and roles, and no node."""
+    """An API server with the chart's kinds, policies and roles, and nobody beside it: who else
+    would make ResourceClaims, schedule pods and taint nodes does so in a time of its own."""
     check_tier("apiserver", missing_prerequisites(node=False))
-    with Cluster(node=False, simulated=()) as running:
+    off = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
+    alone = ("etcd", "kube-apiserver")
+    with Cluster(node=False, simulated=(), components=alone, api_server_args=[off]) as running:
         running.helm(
             "install", "elasticgpu", str(CHART), "--namespace", NAMESPACE, "--create-namespace",
             "--set=controller.enabled=false", "--set=agent.enabled=false",
         )  # fmt: skip
+        wait_for(lambda: _policies_act(running), 60, "the admission policies at work")
         yield running
+
+
+def _policies_act(server: Cluster) -> bool:
+    made = server.api.create("/api/v1/namespaces/default/pods?dryRun=All", pod("web", "train"))
+    return bool(made["spec"].get("resourceClaims"))
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +76,7 @@ def token(server: Cluster) -> str:
     return str(server.api.create(f"{ACCOUNT}/token", request)["status"]["token"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def hastened() -> Iterator[None]:
     """The library's own patience, shortened."""
     complaints = Complaints()

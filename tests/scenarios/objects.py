@@ -11,12 +11,14 @@ from typing import Any
 from elasticgpu.api.names import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
+    CLAIM_ANNOTATION,
     CLAIM_PROTECTION,
     DEFAULT_CLASS_ANNOTATION,
     DEVICE_PROTECTION,
     PROVISIONED_BY,
 )
 from elasticgpu.api.vocabulary import CORE, MEMORY
+from elasticgpu.rules.entries import LABELS, SPEC
 from elasticgpu.rules.nodes import OUT_OF_SERVICE
 
 Object = dict[str, Any]
@@ -142,7 +144,40 @@ def node(name: str = "n1", *, ready: str = "True", off: bool = False) -> Object:
     """A node; one that is `off` has the taint by which an admin says so."""
     spec = {"taints": [{"key": OUT_OF_SERVICE, "effect": "NoExecute"}]} if off else {}
     made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": marked(name)}, "spec": spec}
-    return {**made, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
+    room = {"cpu": "8", "pods": "10"}
+    return {
+        **made,
+        "status": {"allocatable": room, "conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+def pod(name: str, *claims: str, on: str = "", phase: str = "Pending") -> Object:
+    """A pod whose one container uses these claims; admission writes its entries."""
+    spec: Object = {"containers": [{"name": "main", "image": "none"}]}
+    if on:
+        spec["nodeName"] = marked(on)
+    meta = {"name": name, "annotations": {f"{CLAIM_ANNOTATION}main": ",".join(claims)}}
+    head = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+    return {**head, "spec": spec, "status": {"phase": phase}}
+
+
+def request(of: str, entry: str = "egpu-0") -> Object:
+    """The ResourceClaim that kube-controller-manager makes for an entry of a pod."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": of, "uid": f"<{of}>", "controller": True}
+    meta = {"name": f"{of}-{entry}", "labels": LABELS, "ownerReferences": [owner]}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+    return {**head, "metadata": meta, "spec": SPEC["spec"]}
+
+
+def held(claim: Object, by: str = "web") -> Object:
+    """The claim with the row of a pod that holds it."""
+    row = {"podUid": f"<{by}>", "podName": by, "containers": ["main"]}
+    return {**claim, "status": {**claim["status"], "users": [row], "usedBy": by}}
+
+
+def placed(device: Object, on: str = "n1") -> Object:
+    """The device on this node."""
+    return {**device, "spec": {**device["spec"], "nodeName": marked(on)}}
 
 
 def marked(name: str) -> str:

@@ -16,17 +16,20 @@ from typing import Any
 
 import pytest
 
+from elasticgpu.api.meta import labels_match
 from elasticgpu.cluster.informer import Informer
+from elasticgpu.cluster.store import version_of
 from elasticgpu.cluster.workqueue import WorkQueue
-from elasticgpu.controllers import asking, binder, inventory
+from elasticgpu.controllers import asking, binder, inventory, pods
 from elasticgpu.controllers.asking import Asking
 from elasticgpu.controllers.controller import ControllerConfig, control
+from elasticgpu.controllers.world import SELECTED
 from elasticgpu.provisioner import Provisioner
-from elasticgpu.rules import provisioning
+from elasticgpu.rules import provisioning, waiting, withdrawing
 
 from .faults import FaultyClient
 from .kinds import BY_KIND
-from .record import Record
+from .record import Known, Record
 
 
 @dataclass
@@ -47,7 +50,12 @@ def hasten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(inventory, "GATHER", 0.1)
     patch.setattr(binder, "WAKE_AFTER", 0.01)
     patch.setattr(asking, "BASE", 0.02)
+    patch.setattr(binder, "LATER", 0.02)
     patch.setattr(provisioning, "SOONEST", 0.02)
+    # What a pod hears while it waits depends on when it is looked at: nothing, here.
+    patch.setattr(pods, "PASSING", 600.0)
+    patch.setattr(waiting, "passes", lambda reason: True)
+    patch.setattr(withdrawing, "PATIENCE", 1.0)
     _registering(patch, WorkQueue, "queues")
     _registering(patch, Informer, "informers")
     _registering(patch, Asking, "calls")
@@ -127,12 +135,19 @@ class Process:
         for informer in self._parts.informers:
             kind = BY_KIND.get(informer.kind.resource.kind)
             cached = {obj.name: obj for obj in informer.values()}
-            for (word, name), (uid, version) in known.items():
-                if kind is None or kind.word != word or word in but or informer._selectors:
+            for (word, name), now in known.items():
+                if kind is None or kind.word != word or word in but or not _selects(informer, now):
                     continue
                 obj = cached.get(name)
-                if version < 0 and obj is not None and obj.uid == uid:
+                if now.version < 0 and obj is not None and obj.uid == now.uid:
                     return True
-                if version >= 0 and (obj is None or int(obj.metadata.resource_version) < version):
+                if now.version >= 0 and (obj is None or version_of(obj) < now.version):
                     return True
         return False
+
+
+def _selects(informer: Informer[Any], obj: Known) -> bool:
+    """Whether the object should be in this cache; those that select by fields are not looked at."""
+    if "fieldSelector" in informer._selectors:
+        return False
+    return "labelSelector" not in informer._selectors or labels_match(SELECTED, obj.labels)

@@ -9,7 +9,7 @@ from elasticgpu.errors import Forbidden, NotOurs, Refused, Retry, Unavailable, W
 from .backend import Remote
 from .binding import MADE, MAKE
 from .faults import Fault
-from .objects import GONE, card, claim, device, gpu_class
+from .objects import DRIVER, GONE, card, claim, device, gpu_class
 from .scenario import Scenario, delete, fails, says, the_backend
 
 WORLD = [claim(), gpu_class(), card()]
@@ -155,6 +155,17 @@ SCENARIOS = [
         writes=[*BEGIN, *MAKE],
         refused=None,
         calls=(1, 0),
+    ),
+    Scenario(
+        49,
+        plugin=partial(Remote, busy=True),
+        given=WORLD,
+        then={"claim train": "Pending Provisioning", "asset egpu-<train>": "made"},
+        fields={
+            "claim train metadata.finalizers": ["elasticgpu.io/provisioning"],
+            "claim train status.provisioning.provisioner": DRIVER,
+        },
+        writes=[*BEGIN, "claim train status"],
     ),
     Scenario(
         50,

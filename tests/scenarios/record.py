@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .faults import Fault
@@ -19,9 +20,25 @@ Object = dict[str, Any]
 
 VERBS = {"POST": " created", "DELETE": " deleted", "PUT": "", "PATCH": " patched"}
 FLEETING = frozenset(
-    ["resourceVersion", "creationTimestamp", "generation", "managedFields", "lastTransitionTime"]
+    [
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+        "lastTransitionTime",
+        "allocationTimestamp",
+    ]
 )
 """Fields that differ from run to run, or from write to write."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The newest write known of an object; version -1: it is gone."""
+
+    uid: str
+    version: int
+    labels: Mapping[str, str]
 
 
 @dataclass
@@ -37,8 +54,8 @@ class Record:
     events: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     uids: dict[str, str] = field(default_factory=dict)
-    known: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
-    """(word, name) → uid and version of the newest write known; version -1: it is gone."""
+    known: dict[tuple[str, str], Known] = field(default_factory=dict)
+    """By word and name."""
     latest: Counter[str] = field(default_factory=Counter)
     """Word → newest resourceVersion known."""
 
@@ -88,14 +105,16 @@ class Record:
         meta = answer.get("metadata") or {}
         word, name = where.kind.word, where.name or meta["name"]
         if answer.get("kind") == "Status":
-            uid, _ = self.known.get((word, name), ("", 0))
-            self.known[word, name] = (uid, -1)
+            if old := self.known.get((word, name)):
+                self.known[word, name] = replace(old, version=-1)
             return
         version = int(meta["resourceVersion"])
         self.latest[word] = max(self.latest[word], version)
         self.name(where.kind, meta)
-        ended = meta.get("deletionTimestamp") and not meta.get("finalizers")
-        self.known[word, name] = (meta["uid"], -1 if ended else version)
+        kept = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+        ended = (method == "DELETE" or meta.get("deletionTimestamp")) and not kept
+        labels = meta.get("labels") or {}
+        self.known[word, name] = Known(meta["uid"], -1 if ended else version, labels)
 
     def name(self, kind: Kind, meta: Object) -> None:
         """Give a uid the name that stands for it: `train`, and `train#2` for the next of it."""

@@ -164,7 +164,8 @@ class Run:
 
     def _field(self, snapshot: Snapshot, name: str) -> object:
         about, path = name.rsplit(" ", 1)
-        return auditor.at(self.record.lasting(snapshot.get(about, {"metadata": {}})), path)
+        obj = snapshot.get(about)
+        return auditor.at(self.record.lasting(obj), path) if obj else "it is not there"
 
     def _result(self, snapshot: Snapshot) -> Result:
         lasting = {name: self.record.lasting(obj) for name, obj in snapshot.items()}

@@ -102,7 +102,8 @@ class World:
         kind, version = BY_WORD[word], str(self._record.latest[word])
         fresh = {"resourceVersion": version, "resourceVersionMatch": "NotOlderThan"}
         path = kind.path(self._record.mark)
-        items: list[Object] = (await self._admin.raw("GET", path, params=fresh))["items"]
+        found = (await self._admin.raw("GET", path, params=fresh))["items"]
+        items = [{"kind": kind.kind, **item} for item in found]
         return items if kind.namespaced else [item for item in items if self._record.mine(item)]
 
     async def _send(self, method: str, path: str, body: Any = None) -> None:
@@ -155,6 +156,7 @@ def _claim(claim: Object) -> list[str]:
         phase or "new",
         spec.get("elasticGPUName", ""),
         *_marks(claim),
+        *(f"with {row['podName']}" for row in status.get("users", [])),
         "" if phase == "Bound" else _reason(status),
     ]
 

@@ -1,0 +1,328 @@
+"""52-54 and 63-65: claims that wait for a pod, and claims that a pod uses together."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from elasticgpu.errors import Refused, Reschedule, Unavailable, Working
+
+from .backend import Remote
+from .bound import bound, taken
+from .faults import Fault
+from .objects import card, claim, device, gpu_class, node, placed, pod, request
+from .scenario import Scenario, State, bind, create, delete, edit, fails, says, together
+
+Object = dict[str, Any]
+
+WAITS = gpu_class(mode="WaitForFirstConsumer")
+FLEET = [node("n1"), card()]
+BOTH = [node("n1"), node("n2"), card(), card("c2", node="n2")]
+ALONE = "Bound {} completed by-controller"
+WITH = f"{ALONE} with web"
+OURS = "Bound train by-controller"
+NEW = "egpu-<train>"
+MADE = {"claim train": WITH.format(NEW), f"device {NEW}": f"{OURS} provisioned"}
+FOUND = {"claim train": WITH.format("d1"), "device d1": OURS}
+WAITING = says("Normal", "WaitForFirstConsumer", "claim train")
+WAITED = claim(
+    phase="Pending",
+    reason="WaitForFirstConsumer",
+    message="its device is chosen when the first pod uses it",
+)
+"""It has waited for some time already when its pod comes."""
+SAID = ["Normal WaitForFirstConsumer claim train"]
+TEMPLATE = ["template egpuc-train created"]
+HELD = "claim train status"
+"""The write that hands the claim to its pod."""
+BEGIN, END = ["claim train", "claim train status"], ["claim train status", "claim train"]
+TWO = [claim(core=20), claim("eval"), WAITS]
+SAID_TWICE = [*SAID, "Normal WaitForFirstConsumer claim eval"]
+ON_N1 = placed(device("d1"))
+WEB = create(pod("web", "train"))
+ASKED = together(
+    create(request("web")),
+    edit(
+        "pod web",
+        {
+            "status": {
+                "resourceClaimStatuses": [{"name": "egpu-0", "resourceClaimName": "web-egpu-0"}]
+            }
+        },
+    ),
+)
+"""kube-controller-manager has made the pod's ResourceClaim."""
+ALLOCATION = "request web-egpu-0 status"
+REFUSED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/2 nodes are available",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+"""What the scheduler says of a pod, for longer than anybody waits."""
+
+
+def made(claim: str) -> list[str]:
+    """The four writes, the first being a create."""
+    first, *rest = bind(f"egpu-<{claim}>", claim)
+    return [f"{first} created", *rest]
+
+
+def waits_and_gets(claim: str) -> list[list[str]]:
+    """A claim that says what it waits for, gets a device, and is handed over."""
+    of = f"claim {claim}"
+    said = [f"{of} status", of, f"{of} status", f"{of} status"]
+    return [said, [f"event Normal WaitForFirstConsumer {of}"], [f"template egpuc-{claim} created"]]
+
+
+def waits_in_vain(claim: str) -> list[list[str]]:
+    """A claim that says what it waits for, twice."""
+    of = f"claim {claim}"
+    events = [
+        f"event {kind} {of}" for kind in ("Normal WaitForFirstConsumer", "Warning NoCapacity")
+    ]
+    return [[f"{of} status"] * 2, events, [f"template egpuc-{claim} created"]]
+
+
+IN_VAIN = ["Warning NoCapacity claim train", "Warning NoCapacity claim eval"]
+LOCKS = [[f"device {name}", f"device {name} status"] for name in ("d1", "d2")]
+
+
+def each_has_one(state: State) -> list[str]:
+    """Two claims and two devices, one to one, and a pod has each claim."""
+    lines = [state["claim train"].split(), state["claim eval"].split()]
+    got = sorted(line[1] for line in lines)
+    good = all(line[0] == "Bound" and line[-2] == "with" for line in lines)
+    return [] if good and got == ["d1", "d2"] else [f"{state}"]
+
+
+SCENARIOS = [
+    Scenario(
+        52,
+        given=[claim(), WAITS, *FLEET, device("d1")],
+        then={"claim train": "Pending WaitForFirstConsumer", "device d1": "Available"},
+        writes=WAITING,
+        events=SAID,
+    ),
+    Scenario(
+        52,
+        case="reserved",
+        given=[claim(), WAITS, *FLEET, device("d0"), device("d1", reserved="train")],
+        then={
+            "claim train": ALONE.format("d1"),
+            "device d0": "Available",
+            "device d1": "Bound train",
+        },
+        writes=bind("d1"),
+    ),
+    Scenario(
+        53,
+        given=[claim(), WAITS, *FLEET],
+        when=[WEB],
+        then=MADE,
+        writes=[[*WAITING, *made("train"), HELD], TEMPLATE],
+        events=SAID,
+    ),
+    Scenario(
+        53,
+        case="a fit where the pod may run",
+        given=[claim(), WAITS, *FLEET, ON_N1],
+        when=[WEB],
+        then=FOUND,
+        writes=[[*WAITING, *bind("d1"), HELD], TEMPLATE],
+        events=SAID,
+    ),
+    Scenario(
+        53,
+        case="it holds its uid",
+        given=[claim(), WAITS, *FLEET, device("d1", owner="train", by_controller=True)],
+        then={"claim train": ALONE.format("d1"), "device d1": OURS},
+        writes=bind("d1")[1:],
+    ),
+    Scenario(
+        54,
+        case="reschedules",
+        plugin=partial(Remote, says=[Reschedule()]),
+        given=[WAITED, WAITS, *BOTH],
+        when=[WEB],
+        then={**MADE, f"asset {NEW}": "made"},
+        fields={f"device {NEW} spec.nodeName": "n2", "claim train status.excludedNodes": ["n1"]},
+        writes=[[*BEGIN, *END, *BEGIN, *made("train"), HELD], TEMPLATE],
+        calls=(2, 0),
+    ),
+    Scenario(
+        54,
+        case="final",
+        plugin=partial(Remote, always=Refused("not today")),
+        given=[claim(), WAITS, *BOTH],
+        when=[WEB],
+        then={"claim train": "Pending ProvisioningFailed"},
+        fields={"claim train status.excludedNodes": ""},
+        writes=[
+            [*WAITING, *BEGIN, *END, "event Warning ProvisioningFailed claim train"],
+            TEMPLATE,
+        ],
+        events=[*SAID, "Warning ProvisioningFailed claim train"],
+    ),
+    Scenario(
+        54,
+        case="in progress",
+        plugin=partial(Remote, says=[Working("soon", 0.01), Working("soon", 0.01)]),
+        given=[claim(), WAITS, *BOTH],
+        when=[WEB],
+        then={**MADE, f"asset {NEW}": "made"},
+        fields={f"device {NEW} spec.nodeName": "n1"},
+        writes=[[*WAITING, *BEGIN, "claim train status", *made("train"), HELD], TEMPLATE],
+        events=SAID,
+        calls=(3, 0),
+    ),
+    Scenario(
+        63,
+        case="two at once",
+        given=[claim(), claim("eval"), WAITS, *FLEET, ON_N1, placed(device("d2"))],
+        when=[together(create(pod("web", "train")), create(pod("job", "eval")))],
+        then=each_has_one,
+        writes=[*waits_and_gets("train"), *waits_and_gets("eval"), *LOCKS],
+        events=SAID_TWICE,
+    ),
+    Scenario(
+        63,
+        case="asked again",
+        given=[claim(), WAITS, *FLEET, ON_N1, placed(device("d2"))],
+        when=[WEB],
+        before={"device d1": fails(Unavailable(503, "Busy", "come again"))},
+        then={**FOUND, "device d2": "Available"},
+        writes=[[*WAITING, *bind("d1"), HELD], TEMPLATE],
+        events=SAID,
+        refused=["device d1: Busy"],
+    ),
+    Scenario(
+        63,
+        case="news win",
+        given=[claim(), WAITS, *FLEET, ON_N1, placed(device("d2"))],
+        when=[WEB],
+        before={"device d1": edit("device d1", {"metadata": {"labels": {"kept": "for-eval"}}})},
+        then={**FOUND, "device d2": "Available"},
+        writes=[[*WAITING, *bind("d1"), HELD], TEMPLATE],
+        events=SAID,
+        refused=["device d1: Conflict"],
+    ),
+    Scenario(
+        64,
+        case="pod deleted",
+        given=[claim(), WAITS, *FLEET, ON_N1],
+        when=[WEB],
+        before={"device d1 status": delete("pod web")},
+        then={"claim train": ALONE.format("d1"), "device d1": OURS},
+        writes=[[*WAITING, *bind("d1")], [*TEMPLATE, "template egpuc-train deleted"]],
+        events=SAID,
+    ),
+    Scenario(
+        64,
+        case="claimRef reset",
+        given=[claim(), WAITS, *FLEET, ON_N1],
+        when=[WEB],
+        before={"device d1 status": edit("device d1", {"spec": {"claimRef": None}})},
+        then=FOUND,
+        writes=[[*WAITING, "device d1", *bind("d1"), HELD], TEMPLATE],
+        events=SAID,
+        refused=["device d1 status: Conflict"],
+    ),
+    Scenario(
+        64,
+        case="the node does not take it",
+        given=[claim(), WAITS, *BOTH, ON_N1],
+        when=[WEB, ASKED, edit("pod web", {"status": {"conditions": [REFUSED]}})],
+        before={f"device {NEW} created": edit("pod web", {"status": {"conditions": []}})},
+        then={**MADE, "device d1": "Available"},
+        fields={f"device {NEW} spec.nodeName": "n2", "claim train status.excludedNodes": ["n1"]},
+        writes=[
+            [
+                *WAITING,
+                *bind("d1"),
+                HELD,
+                ALLOCATION,
+                ALLOCATION,
+                "device d1 status",
+                "claim train status",
+                "claim train",
+                *says("Warning", "DeviceGivenUp", "claim train"),
+                *made("train"),
+                HELD,
+                ALLOCATION,
+            ],
+            ["device d1", "device d1 status"],
+            TEMPLATE,
+        ],
+        events=[*SAID, "Warning DeviceGivenUp claim train"],
+    ),
+    Scenario(
+        64,
+        case="not yet in the cache",
+        own=Fault(held=frozenset({"device"})),
+        given=[pod("web", "train"), bound(), WAITS],
+        before={"device d1 read": create(taken())},
+        then=FOUND,
+        writes=[[HELD], TEMPLATE],
+    ),
+    Scenario(
+        65,
+        case="the first node has room for one",
+        given=[
+            *TWO,
+            *BOTH,
+            device("filler", core=95, cut="c1", of_class="silver"),
+            placed(device("d0")),
+            placed(device("d1", core=15), "n2"),
+            placed(device("d2", core=20), "n2"),
+        ],
+        when=[create(pod("web", "train", "eval"))],
+        then={
+            "claim train": WITH.format("d2"),
+            "claim eval": WITH.format("d1"),
+            "device d0": "Available",
+            "device d1": "Bound eval by-controller",
+            "device d2": OURS,
+            "device filler": "Available",
+        },
+        writes=[*waits_and_gets("train"), *waits_and_gets("eval"), *LOCKS],
+        events=SAID_TWICE,
+    ),
+    Scenario(
+        65,
+        case="one is made",
+        given=[claim(core=20), claim("eval"), WAITS, *FLEET, ON_N1],
+        when=[create(pod("web", "train", "eval"))],
+        then={
+            "claim train": WITH.format(NEW),
+            "claim eval": WITH.format("d1"),
+            f"device {NEW}": f"{OURS} provisioned",
+            "device d1": "Bound eval by-controller",
+        },
+        writes=[
+            *waits_and_gets("train"),
+            *waits_and_gets("eval"),
+            LOCKS[0],
+            [f"device {NEW} created", f"device {NEW} status"],
+        ],
+        events=SAID_TWICE,
+    ),
+    Scenario(
+        65,
+        case="room for one on any node",
+        given=[*TWO, *FLEET, device("filler", core=95, cut="c1", of_class="silver"), ON_N1],
+        when=[create(pod("web", "train", "eval"))],
+        then={
+            "claim train": "Pending NoCapacity",
+            "claim eval": "Pending NoCapacity",
+            "device d1": "Available",
+            "device filler": "Available",
+        },
+        writes=[
+            *waits_in_vain("train"),
+            *waits_in_vain("eval"),
+        ],
+        events=[*SAID_TWICE, *IN_VAIN],
+    ),
+]
