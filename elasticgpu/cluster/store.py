@@ -150,7 +150,12 @@ class Store(Generic[T]):
         self._tombstones = {uid: v for uid, v in self._tombstones.items() if v > version}
 
     def replace(self, raws: Iterable[Json], version: int) -> None:
-        """Take in a complete list as of `version`; what it lacks is gone, unless it is newer."""
+        """Take in a complete list as of `version`; what it lacks is gone, unless it is newer.
+
+        What is known in just that version is told again, as its own successor: so that whatever
+        was missed since the last list is made up for. (The echo of an own write is not: it comes
+        with every write, and nothing can have been missed.)
+        """
         back = version < self.version
         if back:  # etcd was restored from a backup: what is known is not newer, but undone
             log.warning("%s: the server's history went back", self.kind.__name__)
@@ -159,8 +164,11 @@ class Store(Generic[T]):
         for raw in raws:
             key, uid, its = _identify(raw)
             seen.add(key)
+            known = self._objects.get(key)
             if back or self._is_news(key, uid, its):
                 self._read(key, raw)
+            elif known is not None and (known.uid, version_of(known)) == (uid, its):
+                self._tell(Change(known, known))
         for key, obj in list(self._objects.items()):
             if key not in seen and (back or version_of(obj) <= version):
                 self._drop(obj)

@@ -13,13 +13,17 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Key
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
-from elasticgpu.errors import NotFound
+from elasticgpu.errors import NotFound, Retry
 from elasticgpu.rules import holders
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.holders import Add, Drop, Keep, strangers
 
 from .views import holders_view
 from .world import World
+
+UNSEEN = 5.0
+"""Seconds after which a living pod is looked for again that the cache does not show: its event
+comes sooner, unless somebody took our label from it."""
 
 
 @dataclass
@@ -59,10 +63,21 @@ class Holders:
         match holders.decide(holders_view(self.world, claim)):
             case Keep():
                 pass
-            case Drop(users):
+            case Drop(users, unseen):
+                await self._confirm_gone(claim, unseen)
                 await self._write(claim, users)
             case Add(users):
                 await self._grant(claim, users)
+
+    async def _confirm_gone(self, claim: ElasticGPUClaim, rows: tuple[ClaimUser, ...]) -> None:
+        """An absence in the cache proves nothing. Raises Retry if one of these pods lives."""
+        for row in rows:
+            try:
+                pod = await self.world.client.get(Pod, (claim.namespace, row.pod_name))
+            except NotFound:
+                continue
+            if pod.uid == row.pod_uid and not pod.finished:
+                raise Retry(f"pod {pod.name} is there after all", after=UNSEEN)
 
     async def _grant(self, claim: ElasticGPUClaim, users: tuple[ClaimUser, ...]) -> None:
         """Known from the decision on, so that decisions about the pods' other claims see it."""

@@ -46,9 +46,13 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Write these rows: the ones left after those that ended."""
+    """Write these rows: the ones left after those that ended.
+
+    `unseen` are rows of pods that are not known at all: each counts as gone after a live look.
+    """
 
     users: tuple[ClaimUser, ...]
+    unseen: tuple[ClaimUser, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ def decide(view: HoldersView) -> Decision:
     prepared = view.device.status.prepared_for if view.device else []
     left = tuple(row for row in rows if row.pod_uid in alive or row.pod_uid in prepared)
     if len(left) < len(rows):
-        return Drop(left)
+        known = {pod.uid for pod in view.pods}
+        return Drop(left, tuple(r for r in rows if r not in left and r.pod_uid not in known))
     if not serves(view.claim, view.device):
         return Keep()
     new = _next(view, alive, left)

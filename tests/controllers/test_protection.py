@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.claim import ClaimUser, ElasticGPUClaim
 from elasticgpu.api.core import Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import CLAIM_PROTECTION, PODS_LABEL
 from elasticgpu.cluster.events import Recorder
+from elasticgpu.controllers.holders import Holders
 from elasticgpu.controllers.protection import Protection
 from elasticgpu.controllers.world import World
-from elasticgpu.errors import Unavailable
+from elasticgpu.errors import Retry, Unavailable
 from tests.rules import build
 
 from .server import Json, MemoryClient, no_answer
@@ -80,6 +81,23 @@ async def test_a_pod_unseen_by_the_cache(stage: Stage) -> None:
     stage.server.delete(Pod, "web-0", TEAM)
     await protection(world).reconcile((TEAM, ""))
     assert stage.server.all(ElasticGPUClaim) == []
+
+
+async def test_a_holder_unseen_by_the_cache(stage: Stage) -> None:
+    """Its row stays as long as the API server has the pod, and no longer."""
+    world = World(MemoryClient(stage.server), {})
+    pod = stage.server.add(build.pod(labels=LABELS))
+    claim = build.claim(named="egpu-a", completed=True).with_status(phase="Bound")
+    user = ClaimUser(pod_uid=pod.uid, pod_name=pod.name)
+    claim = stage.server.add(claim.with_users([user]))
+    world.claims.observed(claim)
+    loop = Holders(world)
+    with pytest.raises(Retry, match="there after all"):
+        await loop.reconcile(claim.key)
+    assert held(stage)
+    stage.server.delete(Pod, pod.name, TEAM)
+    await loop.reconcile(claim.key)
+    assert not held(stage)
 
 
 async def test_one_that_cannot_be_written_holds_up_no_other(stage: Stage) -> None:

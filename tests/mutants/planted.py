@@ -15,6 +15,7 @@ CREATING = ("tests/controllers/test_provisioning.py",)
 LEDGER = ("tests/rules/test_ledger.py",)
 PLACEMENT = ("tests/rules/test_placement.py",)
 HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
+PROTECTION = ("tests/controllers/test_protection.py",)
 HANDING = ("tests/rules/test_handing.py",)
 STORE = ("tests/transport/test_store.py",)
 QUANTITY = ("tests/api/test_quantity.py",)
@@ -235,6 +236,13 @@ FAULTS = [
         "    return tuple(waiting[:1]) if not rows else ()",
         "    return tuple(waiting[:1])",
         HOLDERS,
+    ),
+    Fault(
+        "a pod that the cache lacks is taken for gone",
+        "elasticgpu/controllers/holders.py",
+        "            if pod.uid == row.pod_uid and not pod.finished:",
+        "            if False:",
+        PROTECTION,
     ),
     Fault(
         "a row goes while the node still has the device",

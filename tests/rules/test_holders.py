@@ -51,10 +51,11 @@ TABLE: list[tuple[str, HoldersView, Decision]] = [
     ("finished-and-undone", HoldersView(held(A), READY, (SUCCEEDED, B)), Drop(())),
     ("failed-and-undone", HoldersView(held(A), READY, (FAILED, B)), Drop(())),
     ("finished-not-undone", HoldersView(held(A), prepared(A), (FAILED, B)), Keep()),
-    ("gone-and-undone", HoldersView(held(A), READY, (B,)), Drop(())),
+    ("gone-and-undone", HoldersView(held(A), READY, (B,)), Drop((), (row(A),))),
     ("gone-not-undone", HoldersView(held(A), prepared(A), (B,)), Keep()),
     ("then-the-next", HoldersView(held(), READY, (FAILED, B)), Add((row(B),))),
-    ("same-name-new-pod", HoldersView(held(A), READY, (pod("a", uid="uid-2"),)), Drop(())),
+    ("same-name-new-pod", HoldersView(
+        held(A), READY, (pod("a", uid="uid-2"),)), Drop((), (row(A),))),
     ("not-the-terminating", HoldersView(BOUND, READY, (STOPPING, B)), Add((row(B),))),
     ("not-the-finished", HoldersView(BOUND, READY, (SUCCEEDED,)), Keep()),
     ("the-older", HoldersView(BOUND, READY, (pod("a", created=LATER), B)), Add((row(B),))),
@@ -63,10 +64,12 @@ TABLE: list[tuple[str, HoldersView, Decision]] = [
         BOUND, READY, (A, pod("b", created=LATER)), frozenset({"uid-b"})), Add((row(B),))),
     ("shared-all", HoldersView(SHARED, READY, (B, A)), Add((row(A), row(B)))),
     ("shared-one-more", HoldersView(held(B, by=SHARED), READY, (A, B)), Add((row(B), row(A)))),
-    ("shared-one-goes", HoldersView(held(A, B, by=SHARED), READY, (B, C)), Drop((row(B),))),
+    ("shared-one-goes", HoldersView(
+        held(A, B, by=SHARED), READY, (B, C)), Drop((row(B),), (row(A),))),
     ("not-bound", HoldersView(BOUND.with_status(phase="Pending"), READY, (A,)), Keep()),
     ("lost", HoldersView(BOUND.with_status(phase="Lost"), READY, (A,)), Keep()),
-    ("lost-still-drops", HoldersView(held(A).with_status(phase="Lost"), None, ()), Drop(())),
+    ("lost-still-drops", HoldersView(
+        held(A).with_status(phase="Lost"), None, ()), Drop((), (row(A),))),
     ("no-device", HoldersView(BOUND, None, (A,)), Keep()),
     ("device-not-bound", HoldersView(BOUND, READY.with_status(phase="Failed"), (A,)), Keep()),
     ("device-of-another", HoldersView(BOUND, ANOTHERS, (A,)), Keep()),
@@ -77,7 +80,7 @@ TABLE: list[tuple[str, HoldersView, Decision]] = [
     ("claim-terminating", HoldersView(
         BOUND.with_metadata(deletion_timestamp=NOW), READY, (A,)), Keep()),
     ("claim-terminating-still-drops", HoldersView(
-        held(A).with_metadata(deletion_timestamp=NOW), READY, (B,)), Drop(())),
+        held(A).with_metadata(deletion_timestamp=NOW), READY, (B,)), Drop((), (row(A),))),
 ]  # fmt: skip
 
 
@@ -132,15 +135,16 @@ def uids(rows: tuple[ClaimUser, ...]) -> set[str]:
 def test_laws(view: HoldersView) -> None:
     """One holder of an unshared claim; no row goes under a prepared pod, or a living one that can
     get to the device; no row comes for a pod that ended or is ending, nor to a claim that is being
-    deleted."""
+    deleted; what is not known at all is said."""
     had = uids(tuple(view.claim.status.users))
     lost = view.device is not None and view.device.status.reason == NODE_LOST
     alive = {p.uid for p in view.pods if not p.finished and (p.spec.node_name or not lost)}
     ready = set(view.device.status.prepared_for) if view.device else set()
     match holders.decide(view):
-        case Drop(users):
+        case Drop(users, unseen):
             assert uids(users) < had
             assert not (had - uids(users)) & (alive | ready)
+            assert uids(unseen) == had - uids(users) - {p.uid for p in view.pods}
         case Add(users):
             new = uids(users) - had
             assert new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,17 +34,24 @@ class Fault:
 
     crash: the write `at` is done, then the process is gone. lost: it is done, its answer never
     comes. unsent: it never arrives, and neither does an answer. stale: events of the kinds `held`
-    come only when the controllers have nothing left to do without them.
+    come only when the controllers have nothing left to do without them. garbage: the version of an
+    event is no number. With `stutters` each event comes twice, after the last one of its object.
     """
 
-    kind: Literal["none", "crash", "lost", "unsent", "stale"] = "none"
+    kind: Literal["none", "crash", "lost", "unsent", "stale", "garbage"] = "none"
     at: int = 0
     held: frozenset[str] = frozenset()
+    stutters: bool = False
+
+    @property
+    def strikes(self) -> bool:
+        """Whether it is at one certain moment, which has to come."""
+        return self.kind not in ("none", "stale")
 
     def __str__(self) -> str:
         if self.kind == "stale":
             return f"stale {' and '.join(sorted(self.held))}"
-        return f"{self.kind} at write {self.at}" if self.at else "clean"
+        return f"{self.kind} at write {self.at}" if self.at else self.kind
 
 
 CLEAN = Fault()
@@ -92,6 +100,7 @@ class FaultyClient(Client):
         self._live(path)
         if method == "GET":
             if where := self._record.read(path):
+                self._record.reads.append(where)
                 await self._before(where)
             return await super().raw(method, path, **options)
         async with self._one_at_a_time:
@@ -134,6 +143,7 @@ class FaultyClient(Client):
     async def _seen(self, kind: type[KubeObject], events: Events, options: Json) -> Events:
         listing = "sendInitialEvents" in (options.get("params") or {})
         word = BY_KIND[kind.resource.kind].word if kind.resource.kind in BY_KIND else ""
+        before: dict[str, Json] = {}
         async with aclosing(events):
             async for what, obj in events:
                 if what != "BOOKMARK" and not self._mine(kind, obj):
@@ -141,6 +151,18 @@ class FaultyClient(Client):
                 if not listing:
                     await self.gate.passes(word)
                 listing = listing and COMPLETE not in obj["metadata"].get("annotations", {})
+                if what == "MODIFIED" and self._record.meets("garbage", 0):
+                    try:
+                        yield what, _garbled(obj)
+                    except GeneratorExit:
+                        self.dead = self._record.crashed = True
+                        raise
+                    self._record.errors.append("a version that is no number was taken in")
+                if self._record.fault.stutters and what in ("ADDED", "MODIFIED"):
+                    uid = obj["metadata"]["uid"]
+                    yield what, deepcopy(before.get(uid, obj))
+                    yield what, deepcopy(obj)
+                    before[uid] = obj
                 yield what, obj
 
     def _narrowed(self, kind: type[KubeObject], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,3 +171,7 @@ class FaultyClient(Client):
 
     def _mine(self, kind: type[KubeObject], obj: Json) -> bool:
         return kind.resource.namespaced or self._record.mine(obj)
+
+
+def _garbled(obj: Json) -> Json:
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": "soon"}}

@@ -28,7 +28,7 @@ from elasticgpu.provisioner import Provisioner
 from elasticgpu.rules import provisioning, waiting, withdrawing
 
 from .faults import FaultyClient
-from .kinds import BY_KIND
+from .kinds import BY_KIND, BY_WORD
 from .record import Known, Record
 
 
@@ -116,6 +116,12 @@ class Process:
         await asyncio.wait((self._task,))
         await self.client.close()
         gc.unfreeze()  # each start exempts what it loaded from collection, and here are many
+
+    async def list_anew(self, word: str) -> None:
+        """Have the caches of this kind take in a complete list once more."""
+        for informer in self._parts.informers:
+            if informer.kind.resource.kind == BY_WORD[word].kind:
+                await informer._list()
 
     def check(self) -> None:
         """Raise what ended it, if it has ended."""

@@ -50,6 +50,7 @@ class Record:
     fired: bool = False
     crashed: bool = False
     writes: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)

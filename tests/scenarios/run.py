@@ -88,6 +88,11 @@ class Run:
         await self._kill()
         await self._start()
 
+    async def list_anew(self, word: str) -> None:
+        """What the controllers' cache of this kind does when a watch cannot go on."""
+        assert self._process is not None
+        await self._process.list_anew(word)
+
     async def _start(self) -> None:
         client = FaultyClient(self.site.access, self.record, self._interpose)
         self._process = await Process.start(client, self.record, {self.plugin.name: self.plugin})
@@ -139,10 +144,12 @@ class Run:
         """Whether something is about to happen. Opens the gate if only that can help."""
         process = self._process
         assert process is not None
+        if self.record.crashed:
+            return True
         process.check()
         gate = process.client.gate
         gate.is_open = False
-        if process.busy(0) or self.record.crashed:
+        if process.busy(0):
             return True
         if process.behind(but=gate.held):
             return True
@@ -173,8 +180,8 @@ class Run:
         if self.scenario.audited:
             result.wrong += audited(snapshot, self.site.nothing)
         result.wrong += self.record.errors
-        if self.record.fault.at and not self.record.fired:
-            result.wrong.append(f"there was no write {self.record.fault.at}")
+        if self.record.fault.strikes and not self.record.fired:
+            result.wrong.append(f"nothing to strike: {self.record.fault}")
         return result
 
 

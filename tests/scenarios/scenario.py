@@ -115,6 +115,19 @@ def restart() -> Step:
     return Step(lambda run: run.restart())
 
 
+def listed_anew(word: str, *, so_that: str) -> Step:
+    """The caches of this kind are filled from a new list, and this is read because of it."""
+
+    async def do(run: Run) -> None:
+        before = len(run.record.reads)
+        await run.list_anew(word)
+        async with asyncio.timeout(30):
+            while so_that not in run.record.reads[before:]:
+                await asyncio.sleep(0.01)
+
+    return Step(do)
+
+
 def together(*steps: Step) -> Step:
     """All of these, without waiting for the controllers to settle between them."""
 

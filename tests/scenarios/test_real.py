@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -27,15 +28,15 @@ STALE = (
 
 def faults(scenario: Scenario, writes: int) -> Iterator[Fault]:
     """Everything that can go wrong in so many writes."""
-    hold = scenario.own.held
+    own = scenario.own
     if scenario.only:
-        yield from (Fault("crash", number, hold) for number in scenario.only)
+        yield from (replace(own, kind="crash", at=number) for number in scenario.only)
         return
     for number in range(1, writes + 1):
-        yield Fault("crash", number, hold)
-        yield Fault("lost", number, hold)
-        yield Fault("unsent", number, hold)
-    yield from (Fault("stale", held=held) for held in STALE)
+        yield replace(own, kind="crash", at=number)
+        yield replace(own, kind="lost", at=number)
+        yield replace(own, kind="unsent", at=number)
+    yield from (replace(own, kind="stale", at=0, held=held) for held in STALE)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.title)

@@ -39,7 +39,8 @@ from elasticgpu.rules.transaction import owned, pointing
 from tests.rules.build import card, claim, device, free, pod, ref, seen
 from tests.rules.test_company import member, node, with_pods
 
-from .words import UPSTREAM
+from .themes import SCENARIOS
+from .words import EXCLUDED, OURS, UPSTREAM
 
 ELSEWHERE = {
     35: "what the rule says of a cache is acted on only after a look at the API server: test_real",
@@ -236,7 +237,7 @@ def _free_of_cards(of: ElasticGPUClaim, *devices: ElasticGPU) -> binding.ClaimVi
     ],
 )
 def test_cache(version: str, phase: str) -> None:
-    """An event counts if it is newer than what is known; the echo of a write changes nothing."""
+    """An event counts if it is newer than what is known; one of that version says the same."""
     store = Store(ElasticGPU)
     meta = ObjectMeta(name="a", uid="u", resource_version="5")
     store.observed(device("a").but(metadata=meta).with_status(phase="Bound"))
@@ -247,12 +248,34 @@ def test_cache(version: str, phase: str) -> None:
     assert found.status.phase == phase
 
 
+def test_cache_of_a_new_list() -> None:
+    """41-equal: what a new list shows in a version that is known is told again."""
+    store, told = Store(ElasticGPU), list[object]()
+    raw = device("a").but(metadata=ObjectMeta(name="a", uid="u", resource_version="5")).wire()
+    store.replace([raw], 7)
+    store.subscribe(lambda change: told.append((change.old, change.new)))
+    store.replace([raw], 9)
+    known = store.get(("", "a"))
+    assert told == [(None, known), (known, known)]
+
+
 def test_cache_of_garbage() -> None:
     """41-garbage: a version that is no number is an error."""
     raw = device("a").wire()
     raw["metadata"]["resourceVersion"] = "soon"
     with pytest.raises(ValueError, match="soon"):
         Store(ElasticGPU).put(raw)
+
+
+def test_every_number_is_played() -> None:
+    """All of 1 to 65 have rows that are played on the real API server."""
+    assert {row.number for row in SCENARIOS} == set(UPSTREAM) == set(range(1, 66))
+
+
+def test_nothing_else_is_changed() -> None:
+    """What is translated or left out, and no more."""
+    assert sorted(OURS) == [43, 45, 47, 49, 52, 53, 54, 58, 63, 64, 65]
+    assert sorted(EXCLUDED) == [15, 23, 39, 58]
 
 
 def test_every_number_has_a_row() -> None:

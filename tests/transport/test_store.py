@@ -134,13 +134,14 @@ def test_a_new_object_of_an_old_name_is_two_changes(store: Store[ElasticGPUClass
 
 
 def test_a_new_list_removes_what_it_lacks(store: Store[ElasticGPUClass]) -> None:
-    """The difference between cache and list is told as deletions, changes and additions."""
+    """The difference between cache and list is told as deletions, changes and additions; what is
+    the same in both is told again."""
     store.replace([raw("a", 1), raw("b", 2), raw("c", 3)], 5)
     told = listen(store)
     del told[:]
     store.replace([raw("b", 2), raw("c", 7), raw("d", 8)], 9)
     assert sorted(c.name for c in store.values()) == ["b", "c", "d"]
-    assert told == [("3", "7"), (None, "8"), ("1", None)]
+    assert told == [("2", "2"), ("3", "7"), (None, "8"), ("1", None)]
 
 
 def test_a_list_does_not_remove_what_is_newer(store: Store[ElasticGPUClass]) -> None:
