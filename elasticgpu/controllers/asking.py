@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elasticgpu.cluster.backoff import jittered
-from elasticgpu.rules.provisioning import Answer, Kind, read
+from elasticgpu.rules.answers import Answer, Kind, read
 
 from .plugins import Plugin
 

@@ -10,7 +10,8 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.errors import Refused
 from elasticgpu.provisioner import build
 from elasticgpu.rules import checking
-from elasticgpu.rules.provisioning import Answer, Kind, ProgressView
+from elasticgpu.rules.answers import Answer, Kind
+from elasticgpu.rules.provisioning import ProgressView
 
 from .asking import Asking
 from .plugins import Plugin

@@ -18,21 +18,9 @@ from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import AlreadyExists, Forbidden, Invalid
-from elasticgpu.rules import provisioning
-from elasticgpu.rules.provisioning import (
-    CLEANUP_FAILED,
-    EFFECTS,
-    SLOW,
-    Answer,
-    Ask,
-    Begin,
-    End,
-    Kind,
-    Leave,
-    Rest,
-    Store,
-    Undo,
-)
+from elasticgpu.rules import answers, marks, provisioning
+from elasticgpu.rules.answers import CLEANUP_FAILED, EFFECTS, SLOW, Answer, Kind
+from elasticgpu.rules.provisioning import Ask, Begin, End, Leave, Rest, Store, Undo
 
 from .attempts import Attempt, attempt
 from .creating import send
@@ -60,7 +48,7 @@ class Provisioning:
         if new is not None and new.uid not in works and self._stored(new.uid) is None:
             self.world.resume(new)
         for claim in (change.old, new):
-            if claim is not None and (claim.uid in works or provisioning.has_marks(claim)):
+            if claim is not None and (claim.uid in works or marks.has_marks(claim)):
                 self.queue.add(ref(claim))
         if new is None and change.old is not None:
             works.refusals.pop(change.old.uid, None)
@@ -118,7 +106,7 @@ class Provisioning:
             if PROVISIONING not in claim.metadata.finalizers:
                 claim = await self.world.replace(claim.with_finalizers(PROVISIONING))
             if claim.status.provisioning != work.request:
-                new = provisioning.recorded(claim, work.request, now=timestamp())
+                new = marks.recorded(claim, work.request, now=timestamp())
                 await self.world.replace(new, "status")
         except Invalid as error:
             words = f"the request to {work.request.provisioner} cannot be written down: {error}"
@@ -141,7 +129,7 @@ class Provisioning:
         if claim is None or answer is None:
             return
         reason = why or EFFECTS[answer.kind].reason
-        new = provisioning.told(claim, answer, now=timestamp(), reason=reason)
+        new = marks.told(claim, answer, now=timestamp(), reason=reason)
         bound = find_condition(claim.status.conditions, "Bound")
         if new != claim and tried.making.tells(bound is not None and bound.reason == reason):
             await self._write(claim, new)
@@ -150,7 +138,7 @@ class Provisioning:
         """Write its status; news that somebody should act on is an event as well."""
         written = await self.world.replace(new, "status")
         was, now = (find_condition(c.status.conditions, "Bound") for c in (claim, new))
-        if now is not None and now != was and now.reason in provisioning.WARNINGS:
+        if now is not None and now != was and now.reason in answers.WARNINGS:
             self.recorder.event(claim, "Warning", now.reason, now.message, action="Provision")
         return written
 
@@ -166,7 +154,7 @@ class Provisioning:
     ) -> ElasticGPUClaim:
         """The request leaves the status, with a word on why; only then the finalizer goes."""
         node = work.request.node_name if work else ""
-        new = provisioning.closed(claim, node, answer, now=timestamp())
+        new = marks.closed(claim, node, answer, now=timestamp())
         claim = await self._write(claim, new) if new != claim else claim
         if PROVISIONING in claim.metadata.finalizers:
             claim = await self.world.replace(claim.without_finalizers(PROVISIONING))
@@ -174,9 +162,9 @@ class Provisioning:
 
     async def _tidy(self, claim: ElasticGPUClaim | None) -> None:
         """Marks of which nothing is under way any more go, unless the bind that goes on does it."""
-        if claim is None or not provisioning.has_marks(claim):
+        if claim is None or not marks.has_marks(claim):
             return
-        if self._stored(claim.uid) is None or not provisioning.wanted(claim):
+        if self._stored(claim.uid) is None or not marks.wanted(claim):
             await self._unmark(claim, None, None)
 
     def _leave(self, work: Work) -> None:
@@ -185,7 +173,7 @@ class Provisioning:
 
     def _remember(self, work: Work, claim: ElasticGPUClaim, answer: Answer) -> None:
         gpu_class = self.world.classes.get(("", work.request.class_name))
-        refused = provisioning.refusal(answer, claim, gpu_class)
+        refused = marks.refusal(answer, claim, gpu_class)
         self.world.works.refusals[claim.uid] = refused
         if answer.kind is Kind.REFUSED:
             self.expiry[claim.uid] = _now() + SLOW

@@ -19,9 +19,9 @@ from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import NotFound, Retry
 from elasticgpu.rules import reclaiming
+from elasticgpu.rules.answers import Answer
 from elasticgpu.rules.ledger import OVERCOMMITTED
 from elasticgpu.rules.nodes import lost
-from elasticgpu.rules.provisioning import Answer
 from elasticgpu.rules.reclaiming import (
     Admit,
     Delete,

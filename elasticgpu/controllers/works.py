@@ -15,7 +15,7 @@ from elasticgpu.api.meta import Key, ObjectMeta
 from elasticgpu.api.vocabulary import demand
 from elasticgpu.provisioner import Request
 from elasticgpu.rules.ledger import Slice
-from elasticgpu.rules.provisioning import Refusal
+from elasticgpu.rules.marks import Refusal
 
 
 class Ref(NamedTuple):

@@ -19,11 +19,12 @@ from elasticgpu.api.vocabulary import Demand, demand
 from elasticgpu.errors import Refused
 
 from . import placement, recycling
+from .answers import EFFECTS
 from .fitting import Candidate, too_small, unsuitable
 from .fleet import Fleet, Ranking
 from .ledger import Slice
+from .marks import Refusal, stands
 from .placement import Nowhere, Placed, Placer, Wish
-from .provisioning import EFFECTS, Refusal, stands
 from .transaction import BOUND, WITHDRAWN, given_up
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from elasticgpu.api.elasticgpu import DevicePhase, ElasticGPU
 from elasticgpu.api.names import NODE_FINALIZER
 
-from .provisioning import Answer, Kind
+from .answers import Answer, Kind
 from .transaction import given_up
 
 RELEASE_FAILED = "ReleaseFailed"

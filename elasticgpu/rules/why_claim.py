@@ -13,6 +13,7 @@ from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand, demand, describe
 
 from . import binding, placement, remedies
+from .answers import WARNINGS
 from .binding import (
     Bind,
     ClaimView,
@@ -39,7 +40,6 @@ from .explaining import (
 from .fleet import CardView, NodeView
 from .holders import holds
 from .placement import Wish
-from .provisioning import WARNINGS
 
 TREE = Step("See who holds what", "elasticgpu tree")
 

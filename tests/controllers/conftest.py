@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from elasticgpu.controllers import asking, binder, inventory
-from elasticgpu.rules import provisioning
+from elasticgpu.rules import answers
 
 from .stage import Stage
 
@@ -18,7 +18,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "BASE", 0.01)
     monkeypatch.setattr(asking, "CAP", 0.05)
     monkeypatch.setattr(asking, "PATIENCE", 0.0)
-    monkeypatch.setattr(provisioning, "SOONEST", 0.01)
+    monkeypatch.setattr(answers, "SOONEST", 0.01)
     monkeypatch.setattr(binder, "WAKE_AFTER", 0.01)
     monkeypatch.setattr(inventory, "GATHER", 600.0)
 

@@ -16,7 +16,7 @@ from elasticgpu.api.meta import ObjectMeta, find_condition
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.controllers.controller import ControllerConfig, control
 from elasticgpu.provisioner import Provisioner
-from elasticgpu.rules.provisioning import has_marks
+from elasticgpu.rules.marks import has_marks
 
 from .plugins import Backend, Plain
 from .server import MemoryClient, Server

@@ -34,7 +34,7 @@ from elasticgpu.errors import (
     Working,
 )
 from elasticgpu.provisioner import Slice
-from elasticgpu.rules import provisioning
+from elasticgpu.rules import marks
 
 from .plugins import Backend, answers, raises
 from .server import Json
@@ -54,7 +54,7 @@ def marked(stage: Stage) -> bool:
 def unmarked(stage: Stage) -> bool:
     """It does not, in any way."""
     claim = stage.claim()
-    return claim is not None and not provisioning.has_marks(claim)
+    return claim is not None and not marks.has_marks(claim)
 
 
 async def test_42_success(stage: Stage) -> None:

@@ -157,7 +157,7 @@ FAULTS = [
         "a provisioner is asked before the request is written down",
         "elasticgpu/rules/provisioning.py",
         "not claim.terminating and not is_marked(claim, view.request)",
-        "not claim.terminating and not has_marks(claim)",
+        "not claim.terminating and PROVISIONING not in claim.metadata.finalizers",
         PROVISIONING,
     ),
     Fault(
@@ -169,7 +169,7 @@ FAULTS = [
     ),
     Fault(
         "what fails in an unknown way is taken for final",
-        "elasticgpu/rules/provisioning.py",
+        "elasticgpu/rules/answers.py",
         'Kind.UNCLEAR: Effect("ProvisioningFailed", warn=True)',
         'Kind.UNCLEAR: Effect("ProvisioningFailed", final=True, warn=True)',
         PROVISIONING,

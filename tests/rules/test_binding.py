@@ -24,6 +24,7 @@ from elasticgpu.api.vocabulary import (
 )
 from elasticgpu.errors import Refused
 from elasticgpu.rules import binding, fitting, transaction
+from elasticgpu.rules.answers import Answer, Kind
 from elasticgpu.rules.binding import (
     Bind,
     ClaimView,
@@ -39,7 +40,7 @@ from elasticgpu.rules.binding import (
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.ledger import OVERCOMMITTED, Slice
-from elasticgpu.rules.provisioning import Answer, Kind, refusal
+from elasticgpu.rules.marks import refusal
 from elasticgpu.rules.transaction import NODE_LOST, WITHDRAWN
 
 from .build import GI, LATER, NOW, Share, card, claim, device, free, gpu_class, part, ref, seen

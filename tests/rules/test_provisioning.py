@@ -11,18 +11,13 @@ from elasticgpu.api.claim import ElasticGPUClaim, ProvisioningRequest
 from elasticgpu.api.meta import find_condition
 from elasticgpu.api.names import PROVISIONING, device_name
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Unavailable, Working
-from elasticgpu.rules import provisioning
+from elasticgpu.rules import answers, marks, provisioning
+from elasticgpu.rules.answers import DAY, EFFECTS, SOONEST, WARNINGS, Answer, Kind
 from elasticgpu.rules.provisioning import (
-    DAY,
-    EFFECTS,
-    SOONEST,
-    WARNINGS,
-    Answer,
     Ask,
     Begin,
     Decision,
     End,
-    Kind,
     Leave,
     ProgressView,
     Rest,
@@ -66,7 +61,7 @@ READ: list[tuple[str, BaseException, Answer]] = [
 )
 def test_read(error: BaseException, want: Answer) -> None:
     """Each error is the answer it is named for; what is none of them says nothing."""
-    assert provisioning.read("p", error) == want
+    assert answers.read("p", error) == want
 
 
 @pytest.mark.parametrize(
@@ -75,13 +70,13 @@ def test_read(error: BaseException, want: Answer) -> None:
 )
 def test_after(after: float, want: float) -> None:
     """Whatever stands there, a timer can take it, and nobody is asked without a pause."""
-    assert provisioning.read("p", Retry("x", after)).after == want
-    assert provisioning.read("p", Working("x", after)).after == want
+    assert answers.read("p", Retry("x", after)).after == want
+    assert answers.read("p", Working("x", after)).after == want
 
 
 def test_after_that_is_no_number() -> None:
     """A plugin's nonsense is a short pause."""
-    assert provisioning.read("p", Retry("x", "soon")).after == SOONEST  # type: ignore[arg-type]
+    assert answers.read("p", Retry("x", "soon")).after == SOONEST  # type: ignore[arg-type]
 
 
 ANSWERS = {kind: Answer(kind, "words", device=None) for kind in Kind if kind is not Kind.DONE}
@@ -236,7 +231,7 @@ def test_laws() -> None:
         if isinstance(decision, Ask | Undo):
             assert row.due
         if isinstance(decision, Ask) and row.claim and not row.claim.terminating:
-            assert provisioning.is_marked(row.claim, REQUEST)
+            assert marks.is_marked(row.claim, REQUEST)
         open_ended = row.answer in (None, DONE, WORKING, UNCLEAR)
         if isinstance(decision, End | Leave) and row.asked and open_ended and not row.stored:
             assert row.claim is None  # and nobody is there who could finish it
@@ -260,11 +255,11 @@ def said(of: ElasticGPUClaim) -> tuple[str, str]:
 
 def test_recorded() -> None:
     """The request is in the status, and the claim says who makes its device where."""
-    written = provisioning.recorded(NEW, REQUEST, now=NOW)
+    written = marks.recorded(NEW, REQUEST, now=NOW)
     assert written.status.provisioning == REQUEST
     assert (written.status.phase, written.status.class_name) == ("Pending", "gold")
     assert said(written) == ("Provisioning", f"{DRIVER} makes its device on node-a")
-    remote = provisioning.recorded(NEW, REQUEST.but(node_name=""), now=NOW)
+    remote = marks.recorded(NEW, REQUEST.but(node_name=""), now=NOW)
     assert said(remote) == ("Provisioning", f"{DRIVER} makes its device")
 
 
@@ -272,37 +267,37 @@ def test_recorded() -> None:
 def test_told(kind: Kind) -> None:
     """The reason is the table's, the words are the answer's, within their bounds; twice is once."""
     answer = Answer(kind, "x" * 5000)
-    once = provisioning.told(NEW, answer, now=NOW)
+    once = marks.told(NEW, answer, now=NOW)
     assert said(once) == (EFFECTS[kind].reason, "x" * 4096)
-    assert provisioning.told(once, answer, now="later") == once
-    assert said(provisioning.told(NEW, answer, now=NOW, reason="Other"))[0] == "Other"
+    assert marks.told(once, answer, now="later") == once
+    assert said(marks.told(NEW, answer, now=NOW, reason="Other"))[0] == "Other"
 
 
 @pytest.mark.parametrize("settled", [NAMED, BOUND, MARKED.with_status(phase="Lost")])
 def test_told_only_while_it_waits(settled: ElasticGPUClaim) -> None:
     """A claim that has or wants another device is not told how this one fares."""
-    assert provisioning.told(settled, UNCLEAR, now=NOW) == settled
-    assert provisioning.recorded(settled, OTHER, now=NOW).status.phase == settled.status.phase
+    assert marks.told(settled, UNCLEAR, now=NOW) == settled
+    assert marks.recorded(settled, OTHER, now=NOW).status.phase == settled.status.phase
 
 
 def test_closed() -> None:
     """The request goes, and why stays; a node that cannot is remembered."""
-    quiet = provisioning.closed(MARKED, "node-a", None, now=NOW)
+    quiet = marks.closed(MARKED, "node-a", None, now=NOW)
     assert quiet == MARKED.with_status(provisioning=None)
-    assert provisioning.closed(quiet, "node-a", None, now=NOW) == quiet
-    refused = provisioning.closed(MARKED, "node-a", REFUSED, now=NOW)
+    assert marks.closed(quiet, "node-a", None, now=NOW) == quiet
+    refused = marks.closed(MARKED, "node-a", REFUSED, now=NOW)
     assert refused.status.provisioning is None
     assert said(refused) == ("ProvisioningFailed", "words")
     assert refused.status.excluded_nodes == []
-    moved = provisioning.closed(MARKED, "node-a", ELSEWHERE, now=NOW)
+    moved = marks.closed(MARKED, "node-a", ELSEWHERE, now=NOW)
     assert moved.status.excluded_nodes == ["node-a"]
-    assert provisioning.closed(moved, "node-a", ELSEWHERE, now=NOW) == moved
+    assert marks.closed(moved, "node-a", ELSEWHERE, now=NOW) == moved
 
 
 def test_54_since_when_a_node_is_excluded() -> None:
     """Since the answer, not since the claim waits: the pod that waits for it came in between."""
-    waiting = provisioning.told(MARKED, WORKING, now=NOW)
-    moved = provisioning.closed(waiting, "node-a", ELSEWHERE, now="2026-01-03T00:00:00Z")
+    waiting = marks.told(MARKED, WORKING, now=NOW)
+    moved = marks.closed(waiting, "node-a", ELSEWHERE, now="2026-01-03T00:00:00Z")
     (condition,) = moved.status.conditions
     assert condition.last_transition_time == "2026-01-03T00:00:00Z"
 
@@ -310,20 +305,20 @@ def test_54_since_when_a_node_is_excluded() -> None:
 def test_marks() -> None:
     """Any mark is one; both, with this very request, are what a call needs."""
     worlds = [NEW, NEW.with_finalizers(PROVISIONING), NEW.with_status(provisioning=REQUEST), MARKED]
-    assert [provisioning.has_marks(one) for one in worlds] == [False, True, True, True]
-    assert [provisioning.is_marked(one, REQUEST) for one in worlds] == [False, False, False, True]
-    assert not provisioning.is_marked(MARKED, OTHER)
+    assert [marks.has_marks(one) for one in worlds] == [False, True, True, True]
+    assert [marks.is_marked(one, REQUEST) for one in worlds] == [False, False, False, True]
+    assert not marks.is_marked(MARKED, OTHER)
 
 
 def test_refusals_stand_until_something_changes() -> None:
     """A claim or class that was edited or made anew may be served; labels change nothing."""
     gold = gpu_class().with_metadata(uid="u", generation=1)
-    refused = provisioning.refusal(REFUSED, NEW, gold)
-    assert provisioning.stands(refused, NEW, gold)
-    assert provisioning.stands(refused, NEW.with_metadata(labels={"a": "b"}), gold)
-    assert not provisioning.stands(None, NEW, gold)
-    assert not provisioning.stands(refused, NEW.with_metadata(generation=2), gold)
-    assert not provisioning.stands(refused, NEW, gold.with_metadata(generation=2))
-    assert not provisioning.stands(refused, NEW, gold.with_metadata(uid="v"))
-    assert not provisioning.stands(refused, NEW, None)
-    assert provisioning.stands(provisioning.refusal(REFUSED, NEW, None), NEW, None)
+    refused = marks.refusal(REFUSED, NEW, gold)
+    assert marks.stands(refused, NEW, gold)
+    assert marks.stands(refused, NEW.with_metadata(labels={"a": "b"}), gold)
+    assert not marks.stands(None, NEW, gold)
+    assert not marks.stands(refused, NEW.with_metadata(generation=2), gold)
+    assert not marks.stands(refused, NEW, gold.with_metadata(generation=2))
+    assert not marks.stands(refused, NEW, gold.with_metadata(uid="v"))
+    assert not marks.stands(refused, NEW, None)
+    assert marks.stands(marks.refusal(REFUSED, NEW, None), NEW, None)

@@ -9,8 +9,8 @@ import pytest
 from elasticgpu.api.elasticgpu import DevicePhase, ElasticGPU
 from elasticgpu.api.names import NODE_FINALIZER
 from elasticgpu.rules import releasing
+from elasticgpu.rules.answers import Answer, Kind
 from elasticgpu.rules.ledger import OVERCOMMITTED
-from elasticgpu.rules.provisioning import Answer, Kind
 from elasticgpu.rules.releasing import RELEASE_FAILED, Call, Decision, Free, Hold, ReleaseView
 from elasticgpu.rules.transaction import WITHDRAWN
 

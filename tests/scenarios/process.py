@@ -25,7 +25,7 @@ from elasticgpu.controllers.asking import Asking
 from elasticgpu.controllers.controller import ControllerConfig, control
 from elasticgpu.controllers.world import SELECTED
 from elasticgpu.provisioner import Provisioner
-from elasticgpu.rules import provisioning, waiting, withdrawing
+from elasticgpu.rules import answers, waiting, withdrawing
 
 from .faults import FaultyClient
 from .kinds import BY_KIND, BY_WORD
@@ -51,7 +51,7 @@ def hasten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(binder, "WAKE_AFTER", 0.01)
     patch.setattr(asking, "BASE", 0.02)
     patch.setattr(binder, "LATER", 0.02)
-    patch.setattr(provisioning, "SOONEST", 0.02)
+    patch.setattr(answers, "SOONEST", 0.02)
     # What a pod hears while it waits depends on when it is looked at: nothing, here.
     patch.setattr(pods, "PASSING", 600.0)
     patch.setattr(waiting, "passes", lambda reason: True)

@@ -18,20 +18,11 @@ from elasticgpu.api.meta import ObjectMeta
 from elasticgpu.api.names import BOUND_BY_CONTROLLER, PROVISIONED_BY, PROVISIONING
 from elasticgpu.cluster.store import Store
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
-from elasticgpu.rules import binding, company, provisioning, reclaiming, releasing
+from elasticgpu.rules import answers, binding, company, provisioning, reclaiming, releasing
+from elasticgpu.rules.answers import Answer, Kind
 from elasticgpu.rules.binding import Bind, Provision, Settled
 from elasticgpu.rules.fleet import NodeView
-from elasticgpu.rules.provisioning import (
-    Answer,
-    Ask,
-    Begin,
-    End,
-    Kind,
-    Leave,
-    ProgressView,
-    Rest,
-    Undo,
-)
+from elasticgpu.rules.provisioning import Ask, Begin, End, Leave, ProgressView, Rest, Undo
 from elasticgpu.rules.reclaiming import DeviceView
 from elasticgpu.rules.releasing import Free, Hold, ReleaseView
 from elasticgpu.rules.seeking import Place
@@ -138,7 +129,7 @@ def progress(
 
 
 SAID = {
-    kind: provisioning.read("it", error)
+    kind: answers.read("it", error)
     for kind, error in {
         "working": Working("soon"),
         "later": Retry("full"),
