@@ -23,7 +23,9 @@ from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NotFound, Refused, Retry
 from elasticgpu.rules import binding, company, transaction, upkeep
-from elasticgpu.rules.binding import (
+from elasticgpu.rules.classes import waits_for_pod
+from elasticgpu.rules.company import Forget, GiveUp, Later
+from elasticgpu.rules.decisions import (
     Bind,
     Contradiction,
     Create,
@@ -33,8 +35,6 @@ from elasticgpu.rules.binding import (
     Unbind,
     Wait,
 )
-from elasticgpu.rules.classes import waits_for_pod
-from elasticgpu.rules.company import Forget, GiveUp, Later
 from elasticgpu.rules.entries import entries
 from elasticgpu.rules.recycling import waits_for_admin
 from elasticgpu.rules.seeking import CompanyView, Place, StartAnew

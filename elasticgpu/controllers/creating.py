@@ -13,7 +13,7 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.cluster.client import describe
 from elasticgpu.errors import AlreadyExists, ApiError, NotFound, Refused, Unavailable
 from elasticgpu.provisioner import Request, build, overrides
-from elasticgpu.rules.binding import Provision
+from elasticgpu.rules.decisions import Provision
 
 from .world import World
 

@@ -13,7 +13,7 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Key
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.rules import transaction
-from elasticgpu.rules.binding import Bind
+from elasticgpu.rules.decisions import Bind
 from elasticgpu.rules.reclaiming import in_phase
 from elasticgpu.rules.seeking import CompanyView, Part, Place
 from elasticgpu.rules.transaction import WITHDRAWN

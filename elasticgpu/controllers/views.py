@@ -17,8 +17,8 @@ from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.errors import NotFound
-from elasticgpu.rules.binding import ClaimView
 from elasticgpu.rules.classes import waits_for_pod
+from elasticgpu.rules.decisions import ClaimView
 from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import PodView

@@ -6,140 +6,28 @@ was the last before a crash, the next decision is the same `Bind` and goes on fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Literal
-
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.gpuclass import ElasticGPUClass, Placement
 from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.api.names import BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY
 from elasticgpu.api.vocabulary import Demand, demand
 from elasticgpu.errors import Refused
 
-from . import placement, recycling
-from .answers import EFFECTS
+from .decisions import (
+    Bind,
+    ClaimView,
+    Contradiction,
+    Create,
+    Decision,
+    Lost,
+    Seek,
+    Settled,
+    Unbind,
+    Wait,
+)
 from .fitting import Candidate, too_small, unsuitable
-from .fleet import Fleet, Ranking
-from .ledger import Slice
-from .marks import Refusal, stands
-from .placement import Nowhere, Placed, Placer, Wish
+from .making import maker, provision
 from .transaction import BOUND, WITHDRAWN, given_up
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimView:
-    """All that decides about one claim, read at one moment.
-
-    `class_name` is the class in effect: the one it names, else the default; None if there is
-    neither. `named` is the device it points at, `reserved` those that point at it, `available`
-    tells the free ones of its class, the best fit of a demand first, `released` those of any class
-    whose claim is gone; `creating` is one whose create was sent and not answered. Devices and nodes
-    are looked up only as far as the decision goes. `in_progress`: its provisioner is making one,
-    which the provisioning loop sees to; `refusal` is the last final answer of a provisioner. In
-    `company`, others decide with it where it goes: see `rules/company.py`.
-    """
-
-    claim: ElasticGPUClaim
-    class_name: str | None = None
-    gpu_class: ElasticGPUClass | None = None
-    classes: tuple[str, ...] = ()
-    named: ElasticGPU | None = None
-    reserved: tuple[ElasticGPU, ...] = ()
-    available: Callable[[Demand], Iterable[Candidate]] = lambda want: ()
-    released: Callable[[], Iterable[Candidate]] = tuple
-    placer: Placer | None = None
-    provisioners: tuple[str, ...] = ()
-    nodes: Fleet = field(default_factory=Ranking)
-    creating: ElasticGPU | None = None
-    in_progress: bool = False
-    refusal: Refusal | None = None
-    company: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Nothing to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bind:
-    """Carry out, or go on with, the four writes with this device."""
-
-    device: ElasticGPU
-
-
-@dataclass(frozen=True, slots=True)
-class Provision:
-    """Have a device made at this place, then bind it."""
-
-    gpu_class: ElasticGPUClass
-    want: Demand
-    node: str
-    place: Slice
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """Send this device's create again: the first answer was lost, it may or may not exist."""
-
-    device: ElasticGPU
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Nothing can serve the claim now.
-
-    `event` is the kind of event that says so as well: a Warning if it is somebody's fault; None
-    where the person who wrote the claim knows what it waits for.
-    """
-
-    reason: str
-    message: str
-    event: Literal["Warning", "Normal"] | None = "Warning"
-
-
-@dataclass(frozen=True, slots=True)
-class Unbind:
-    """Its device is given up and no pod has it: the claim waits again, without a name."""
-
-    device: ElasticGPU
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The claim was bound and its device is gone or another's."""
-
-    reason: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """It says that the controller chose its device, which is another's: nothing is written."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """The class by which a device is made for a claim, and who cuts it."""
-
-    gpu_class: ElasticGPUClass
-    placer: Placer
-
-
-@dataclass(frozen=True, slots=True)
-class Seek:
-    """It needs a device, and its company decides where. Without `maker` none is made, for that
-    reason."""
-
-    want: Demand
-    maker: Maker | Wait
-
-
-Decision = Settled | Bind | Provision | Create | Wait | Unbind | Lost | Contradiction
 
 
 def decide(view: ClaimView) -> Decision | Seek:
@@ -242,12 +130,12 @@ def _free(view: ClaimView, want: Demand) -> Decision | Seek:
     if answers:
         return next((a for a in answers if isinstance(a, Bind)), answers[0])
     if view.company:
-        return Seek(want, _maker(view, want))
+        return Seek(want, maker(view, want))
     own_class = view.class_name or ""
     for candidate in view.available(want):
         if unsuitable(view.claim, own_class, want, candidate) is None:
             return Bind(candidate.device)
-    return _provision(view, want)
+    return provision(view, want)
 
 
 def _resume(device: ElasticGPU) -> Decision:
@@ -281,66 +169,6 @@ def _reserved(want: Demand, device: ElasticGPU) -> Decision | None:
             return _pending(device)
         case "Bound" | "Released" | "Failed":
             return None
-
-
-def _maker(view: ClaimView, want: Demand) -> Maker | Wait:
-    """Who makes a device for the claim, or why nobody does, wherever there is room."""
-    name, gpu_class = view.class_name, view.gpu_class
-    if name is None:
-        missing = f"it names no class and none is the default; {_known(view)}"
-        return Wait("NoClass", missing, event="Normal")
-    if name == "":
-        none = Nowhere("no ElasticGPU without a class fits it; none is made for class ''")
-        return Wait("NoDevice", none.said(hint(view, want)), event="Normal")
-    if gpu_class is None:
-        return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
-    if view.placer is None:
-        return Wait(
-            "NoProvisioner",
-            f"class {name} wants provisioner {gpu_class.spec.provisioner}, which is not installed; "
-            f"installed: {', '.join(view.provisioners) or 'none'}",
-        )
-    if view.refusal is not None and stands(view.refusal, view.claim, gpu_class):
-        effect = EFFECTS[view.refusal.answer.kind]
-        words = view.refusal.answer.words
-        return Wait(effect.reason, words, "Warning" if effect.warn else None)
-    return Maker(gpu_class, view.placer)
-
-
-def _provision(view: ClaimView, want: Demand) -> Decision:
-    match _maker(view, want):
-        case Maker(gpu_class, placer):
-            found = placement.place(wish(view, want), placer, view.nodes)
-            if isinstance(found, Placed):
-                return Provision(gpu_class, want, found.node, found.place)
-            return Wait("NoCapacity", found.said(hint(view, want)))
-        case why:
-            return why
-
-
-def wish(view: ClaimView, want: Demand) -> Wish:
-    """What the claim asks of placement."""
-    order = view.gpu_class.spec.placement if view.gpu_class else Placement()
-    return Wish(want, view.claim.spec.gpu_selector, order)
-
-
-def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:
-    """What giving back Released devices would do for the claim; None if nothing."""
-    asked = wish(view, want)
-    return recycling.offer(
-        view.claim, view.class_name or "", asked, view.released(), view.placer, view.nodes
-    )
-
-
-def hint(view: ClaimView, want: Demand) -> str:
-    """The same in a sentence; empty if there is nothing to say."""
-    found = offered(view, want)
-    return found.sentence if found else ""
-
-
-def _known(view: ClaimView) -> str:
-    names = ", ".join(view.classes[:8])
-    return f"known classes: {names}" if names else "there are no classes: create one"
 
 
 def unserved(

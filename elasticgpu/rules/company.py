@@ -20,7 +20,8 @@ from elasticgpu.api.names import BOUND_BY_CONTROLLER
 from elasticgpu.errors import Refused
 
 from . import binding
-from .binding import (
+from .classes import WAIT_FOR_POD, waits_for_pod
+from .decisions import (
     Bind,
     ClaimView,
     Contradiction,
@@ -33,7 +34,6 @@ from .binding import (
     Unbind,
     Wait,
 )
-from .classes import WAIT_FOR_POD, waits_for_pod
 from .seeking import CompanyView, Place, StartAnew, goes_with, sought
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from elasticgpu.api.vocabulary import demand
 
-from . import binding
-from .binding import ClaimView
+from . import making
+from .decisions import ClaimView
 from .explaining import Step, kubectl
 
 KIND = "elasticgpuclaim"
@@ -59,7 +59,7 @@ def _see_device(view: ClaimView) -> tuple[Step, ...]:
 
 
 def _see_devices(view: ClaimView) -> tuple[Step, ...]:
-    offer = binding.offered(
+    offer = making.offered(
         view, demand(view.claim.spec.resources.requests, view.claim.metadata.labels)
     )
     if offer and offer.names:

@@ -14,10 +14,10 @@ from elasticgpu.api.core import Node
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpuclass import Topology
 
-from . import binding
-from .binding import Bind, ClaimView, Lost, Maker, Provision, Seek, Wait
+from . import making
 from .colocation import Find, Judge, Seeker, Together, together
 from .consumer import Consumer, outside, unsuited
+from .decisions import Bind, ClaimView, Lost, Maker, Provision, Seek, Wait
 from .fitting import unsuitable
 from .fleet import Among
 from .occupancy import Amounts
@@ -126,7 +126,7 @@ def _seeker(member: ClaimView, seek: Seek, view: CompanyView) -> Seeker:
         for candidate in member.available(seek.want)
         if unsuitable(member.claim, own_class, seek.want, candidate) is None
     )
-    name, wish = member.claim.name, binding.wish(member, seek.want)
+    name, wish = member.claim.name, making.wish(member, seek.want)
     match seek.maker:
         case Maker(gpu_class, placer):
             allowed = gpu_class.spec.allowed_topologies
@@ -159,7 +159,7 @@ def _hint(seeking: Seeking, judge: Judge) -> str:
         return ""
     ((member, seek),) = seeking
     among = replace(member, nodes=Among(member.nodes, lambda name: judge(name) is None))
-    return binding.hint(among, seek.want)
+    return making.hint(among, seek.want)
 
 
 def goes_with(name: str, why: Wait | Lost) -> Wait:

@@ -12,9 +12,9 @@ from elasticgpu.api.meta import Condition, find_condition
 from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand, demand, describe
 
-from . import binding, placement, remedies
+from . import binding, making, placement, remedies
 from .answers import WARNINGS
-from .binding import (
+from .decisions import (
     Bind,
     ClaimView,
     Contradiction,
@@ -204,7 +204,7 @@ def _under_way(case: ClaimCase, decision: Decision | Seek) -> Explanation:
 def _in_company(case: ClaimCase, want: Demand) -> Explanation:
     """Others have a say in its node. What they say only the controller weighs; the cards are shown
     as they are for this claim alone."""
-    wish, mode = binding.wish(case.view, want), case.view.placer.name if case.view.placer else ""
+    wish, mode = making.wish(case.view, want), case.view.placer.name if case.view.placer else ""
     pods = [pod.name for pod in case.pods if not pod.finished]
     said = case.said.message if case.said and case.said.status == "False" else ""
     facts = [
@@ -227,8 +227,8 @@ def _in_company(case: ClaimCase, want: Demand) -> Explanation:
 def _without_room(case: ClaimCase) -> Explanation:
     """No card has what it asks for: every card, what each lacks, who holds it, what would help."""
     view, want = case.view, demand(case.claim.spec.resources.requests, case.claim.metadata.labels)
-    wish, mode = binding.wish(view, want), view.placer.name if view.placer else ""
-    offer = binding.offered(view, want)
+    wish, mode = making.wish(view, want), view.placer.name if view.placer else ""
+    offer = making.offered(view, want)
     verb = "was" if len(case.cards) == 1 else "were"
     looked = f"no card can give that; {len(case.cards)} {verb} looked at"
     facts = [

@@ -30,7 +30,7 @@ from elasticgpu.api.gpuclass import ClassSpec, ElasticGPUClass
 from elasticgpu.api.meta import ObjectMeta, ObjectReference
 from elasticgpu.api.names import BIND_COMPLETED
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
-from elasticgpu.rules.binding import ClaimView
+from elasticgpu.rules.decisions import ClaimView
 from elasticgpu.rules.fitting import Candidate, leftover
 from elasticgpu.rules.fleet import CardView, NodeView, Ranking
 from elasticgpu.rules.ledger import Slice

@@ -25,7 +25,7 @@ from elasticgpu.api.vocabulary import (
 from elasticgpu.errors import Refused
 from elasticgpu.rules import binding, fitting, transaction
 from elasticgpu.rules.answers import Answer, Kind
-from elasticgpu.rules.binding import (
+from elasticgpu.rules.decisions import (
     Bind,
     ClaimView,
     Contradiction,

@@ -19,9 +19,9 @@ from elasticgpu.api.names import BOUND_BY_CONTROLLER
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import Refused
 from elasticgpu.rules import company
-from elasticgpu.rules.binding import Bind, ClaimView, Create, Lost, Provision, Settled, Wait
 from elasticgpu.rules.company import CompanyDecision, Forget, GiveUp, Later
 from elasticgpu.rules.consumer import Consumer
+from elasticgpu.rules.decisions import Bind, ClaimView, Create, Lost, Provision, Settled, Wait
 from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.ledger import Slice
 from elasticgpu.rules.seeking import CompanyView, Part, Place, StartAnew

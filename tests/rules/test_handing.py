@@ -23,7 +23,7 @@ from elasticgpu.api.meta import ObjectMeta, OwnerReference
 from elasticgpu.api.names import BIND_COMPLETED
 from elasticgpu.api.vocabulary import CORE
 from elasticgpu.rules import binding, handing
-from elasticgpu.rules.binding import Lost, Wait
+from elasticgpu.rules.decisions import Lost, Wait
 from elasticgpu.rules.entries import SPEC, entries
 from elasticgpu.rules.handing import (
     MISSED,

@@ -15,7 +15,7 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import DEVICE_PROTECTION, PROVISIONED_BY, device_name
 from elasticgpu.rules import binding, reclaiming, releasing, transaction
 from elasticgpu.rules.answers import Answer, Kind
-from elasticgpu.rules.binding import Bind, Lost, Provision, Unbind, Wait
+from elasticgpu.rules.decisions import Bind, Lost, Provision, Unbind, Wait
 from elasticgpu.rules.ledger import OVERCOMMITTED
 from elasticgpu.rules.lifecycle import CLAIM, DEVICE, START, Arrow, allowed, picture
 from elasticgpu.rules.reclaiming import DeviceView, in_phase

@@ -23,7 +23,7 @@ from elasticgpu.api.names import (
 )
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.rules import binding, transaction
-from elasticgpu.rules.binding import Bind, Decision, Seek, Settled
+from elasticgpu.rules.decisions import Bind, Decision, Seek, Settled
 from elasticgpu.rules.reclaiming import rolled_back
 
 from .build import DRIVER, LATER, NOW, claim, device, gpu_class, ref, seen

@@ -20,7 +20,7 @@ from elasticgpu.cluster.store import Store
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
 from elasticgpu.rules import answers, binding, company, provisioning, reclaiming, releasing
 from elasticgpu.rules.answers import Answer, Kind
-from elasticgpu.rules.binding import Bind, Provision, Settled
+from elasticgpu.rules.decisions import Bind, ClaimView, Provision, Settled
 from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.provisioning import Ask, Begin, End, Leave, ProgressView, Rest, Undo
 from elasticgpu.rules.reclaiming import DeviceView
@@ -215,7 +215,7 @@ def test_perfect_matching(order: list[int]) -> None:
     assert len({one.claim_uid for one in devices.values()}) == 12
 
 
-def _free_of_cards(of: ElasticGPUClaim, *devices: ElasticGPU) -> binding.ClaimView:
+def _free_of_cards(of: ElasticGPUClaim, *devices: ElasticGPU) -> ClaimView:
     return seen(of, *devices, class_name="gold")
 
 

@@ -1,0 +1,73 @@
+"""Who makes a device for a claim that no device suits, where, and what would make room for it."""
+
+from __future__ import annotations
+
+from elasticgpu.api.gpuclass import Placement
+from elasticgpu.api.vocabulary import Demand
+
+from . import placement, recycling
+from .answers import EFFECTS
+from .decisions import ClaimView, Decision, Maker, Provision, Wait
+from .marks import stands
+from .placement import Nowhere, Placed, Wish
+
+
+def maker(view: ClaimView, want: Demand) -> Maker | Wait:
+    """Who makes a device for the claim, or why nobody does, wherever there is room."""
+    name, gpu_class = view.class_name, view.gpu_class
+    if name is None:
+        missing = f"it names no class and none is the default; {_known(view)}"
+        return Wait("NoClass", missing, event="Normal")
+    if name == "":
+        none = Nowhere("no ElasticGPU without a class fits it; none is made for class ''")
+        return Wait("NoDevice", none.said(hint(view, want)), event="Normal")
+    if gpu_class is None:
+        return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
+    if view.placer is None:
+        return Wait(
+            "NoProvisioner",
+            f"class {name} wants provisioner {gpu_class.spec.provisioner}, which is not installed; "
+            f"installed: {', '.join(view.provisioners) or 'none'}",
+        )
+    if view.refusal is not None and stands(view.refusal, view.claim, gpu_class):
+        effect = EFFECTS[view.refusal.answer.kind]
+        words = view.refusal.answer.words
+        return Wait(effect.reason, words, "Warning" if effect.warn else None)
+    return Maker(gpu_class, view.placer)
+
+
+def provision(view: ClaimView, want: Demand) -> Decision:
+    """Have a device made where there is room, or wait, and for what."""
+    match maker(view, want):
+        case Maker(gpu_class, placer):
+            found = placement.place(wish(view, want), placer, view.nodes)
+            if isinstance(found, Placed):
+                return Provision(gpu_class, want, found.node, found.place)
+            return Wait("NoCapacity", found.said(hint(view, want)))
+        case why:
+            return why
+
+
+def wish(view: ClaimView, want: Demand) -> Wish:
+    """What the claim asks of placement."""
+    order = view.gpu_class.spec.placement if view.gpu_class else Placement()
+    return Wish(want, view.claim.spec.gpu_selector, order)
+
+
+def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:
+    """What giving back Released devices would do for the claim; None if nothing."""
+    asked = wish(view, want)
+    return recycling.offer(
+        view.claim, view.class_name or "", asked, view.released(), view.placer, view.nodes
+    )
+
+
+def hint(view: ClaimView, want: Demand) -> str:
+    """The same in a sentence; empty if there is nothing to say."""
+    found = offered(view, want)
+    return found.sentence if found else ""
+
+
+def _known(view: ClaimView) -> str:
+    names = ", ".join(view.classes[:8])
+    return f"known classes: {names}" if names else "there are no classes: create one"
