@@ -15,21 +15,11 @@ from typing import Any
 
 import yaml
 
+from .cel import BYTES, QUANTITY, Rule
 from .claim import ElasticGPUClaim, ElasticGPUClaimTemplate
-from .crd_rules import (
-    BYTES,
-    CATEGORY,
-    COLUMNS,
-    DEFAULTS,
-    LIST_KEYS,
-    OVERRIDES,
-    QUANTITY,
-    RULES,
-    SELECTABLE,
-    SETS,
-    Column,
-    Rule,
-)
+from .crd_columns import CATEGORY, COLUMNS, SELECTABLE, Column
+from .crd_fields import DEFAULTS, LIST_KEYS, OVERRIDES, SETS
+from .crd_rules import RULES
 from .elasticgpu import ElasticGPU
 from .gpu import GPU
 from .gpuclass import ElasticGPUClass

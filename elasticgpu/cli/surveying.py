@@ -21,9 +21,9 @@ from elasticgpu.controllers.world import SELECTOR, World
 from elasticgpu.errors import Forbidden, NotFound
 from elasticgpu.provisioner import discover
 from elasticgpu.rules import why_claim
+from elasticgpu.rules.claim_case import ClaimCase
 from elasticgpu.rules.entries import Entry, entries, is_ours
 from elasticgpu.rules.explaining import Explanation, Holder
-from elasticgpu.rules.why_claim import ClaimCase
 from elasticgpu.rules.why_pod import PodCase
 
 from .columns import claim_of, phase

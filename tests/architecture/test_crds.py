@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from elasticgpu.api import crd_rules, schema
+from elasticgpu.api import crd_fields, crd_rules, schema
 from elasticgpu.api.meta import KubeObject
 
 ROOT = Path(__file__).parents[2]
@@ -184,9 +184,9 @@ def test_the_data_is_used() -> None:
     said = {rule["rule"] for kind in schema.KINDS for _, rule in rules(kind)}
     assert {rule.holds for held in crd_rules.RULES.values() for rule in held} <= said
     keys = {node["x-kubernetes-list-map-keys"][0] for _, node in nodes if _is(node, "map")}
-    assert keys == set(crd_rules.LIST_KEYS.values())
+    assert keys == set(crd_fields.LIST_KEYS.values())
     sets = {path.rpartition(".")[2] for path, node in nodes if _is(node, "set")}
-    assert sets == {name.rpartition(".")[2] for name in crd_rules.SETS}
+    assert sets == {name.rpartition(".")[2] for name in crd_fields.SETS}
 
 
 def _is(node: Json, kind: str) -> bool:

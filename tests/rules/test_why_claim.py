@@ -14,11 +14,11 @@ from elasticgpu.api.core import Pod
 from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.api.names import BOUND_BY_CONTROLLER, CLAIM_PROTECTION
 from elasticgpu.rules import binding, why_claim
+from elasticgpu.rules.claim_case import ClaimCase
 from elasticgpu.rules.decisions import ClaimView, Wait
 from elasticgpu.rules.explaining import AGENTS, CONTROLLER, Explanation, Holder, Look, Step
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.fleet import NodeView
-from elasticgpu.rules.why_claim import ClaimCase
 
 from .build import (
     GI,
