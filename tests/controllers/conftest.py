@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from elasticgpu.controllers import asking, binder, inventory
+from elasticgpu.controllers import asking, inventory, waking
 from elasticgpu.rules import answers
 
 from .stage import Stage
@@ -19,7 +19,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "CAP", 0.05)
     monkeypatch.setattr(asking, "PATIENCE", 0.0)
     monkeypatch.setattr(answers, "SOONEST", 0.01)
-    monkeypatch.setattr(binder, "WAKE_AFTER", 0.01)
+    monkeypatch.setattr(waking, "WAKE_AFTER", 0.01)
     monkeypatch.setattr(inventory, "GATHER", 600.0)
 
 

@@ -15,7 +15,7 @@ from elasticgpu.api.meta import ObjectMeta, find_condition
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.cluster.clock import microtime
 from elasticgpu.cluster.events import Recorder
-from elasticgpu.controllers import binder, companies, placing, pods, views
+from elasticgpu.controllers import binder, companies, placing, pods, views, waking
 from elasticgpu.rules import withdrawing
 
 from .server import Crash
@@ -31,8 +31,8 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pods, "timestamp", microtime)
     monkeypatch.setattr(placing, "FIRST", 0.05)
     monkeypatch.setattr(binder, "LATER", 0.01)
-    monkeypatch.setattr(binder, "SELDOM", 0.01)
-    monkeypatch.setattr(binder, "WAKE_AFTER", 0.01)
+    monkeypatch.setattr(waking, "SELDOM", 0.01)
+    monkeypatch.setattr(waking, "WAKE_AFTER", 0.01)
     monkeypatch.setattr(companies, "SOON", 0.01)
 
 

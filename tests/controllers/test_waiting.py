@@ -6,7 +6,7 @@ import pytest
 
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import NODE_FINALIZER
-from elasticgpu.controllers import binder
+from elasticgpu.controllers import binder, waking
 
 from .stage import TEAM, Stage
 
@@ -15,7 +15,7 @@ from .stage import TEAM, Stage
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sentences are written as soon as they change; wakes are gathered for a moment only."""
     monkeypatch.setattr(binder, "PATIENCE", 0.0)
-    monkeypatch.setattr(binder, "SELDOM", 0.02)
+    monkeypatch.setattr(waking, "SELDOM", 0.02)
 
 
 async def fill(stage: Stage) -> list[str]:

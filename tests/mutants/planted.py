@@ -355,7 +355,7 @@ FAULTS = [
     ),
     Fault(
         "who waits does not hear of a device that comes to lie idle",
-        "elasticgpu/controllers/binder.py",
+        "elasticgpu/controllers/waking.py",
         "        elif _idle(change.old) != _idle(change.new):\n",
         "        elif _idle(change.old) and _idle(change.new):\n",
         ("tests/controllers/test_waiting.py",),

@@ -20,7 +20,7 @@ from elasticgpu.api.meta import labels_match
 from elasticgpu.cluster.informer import Informer
 from elasticgpu.cluster.store import version_of
 from elasticgpu.cluster.workqueue import WorkQueue
-from elasticgpu.controllers import asking, binder, inventory, pods
+from elasticgpu.controllers import asking, binder, inventory, pods, waking
 from elasticgpu.controllers.asking import Asking
 from elasticgpu.controllers.controller import ControllerConfig, control
 from elasticgpu.controllers.world import SELECTED
@@ -48,7 +48,7 @@ _PARTS: ContextVar[Parts | None] = ContextVar("parts", default=None)
 def hasten(patch: pytest.MonkeyPatch) -> None:
     """Shorten what the controllers gather and wait for; register queues and informers."""
     patch.setattr(inventory, "GATHER", 0.1)
-    patch.setattr(binder, "WAKE_AFTER", 0.01)
+    patch.setattr(waking, "WAKE_AFTER", 0.01)
     patch.setattr(asking, "BASE", 0.02)
     patch.setattr(binder, "LATER", 0.02)
     patch.setattr(answers, "SOONEST", 0.02)
