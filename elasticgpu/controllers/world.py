@@ -20,17 +20,17 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import Key
-from elasticgpu.api.names import CLAIM_PROTECTION, PODS_LABEL
+from elasticgpu.api.names import PODS_LABEL
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import Change, Informer
 from elasticgpu.provisioner import Provisioner, Request, build
 from elasticgpu.rules.classes import in_effect
-from elasticgpu.rules.entries import entries
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.ledger import holds as holds_room
 from elasticgpu.rules.nodes import closed
 from elasticgpu.rules.stock import Stock
 
+from . import indexes
 from .plugins import Plugin
 from .tenants import Tenants
 from .works import Work, Works, recall, record, ref
@@ -77,21 +77,12 @@ class World:
         self.devices = Informer(
             client,
             ElasticGPU,
-            indexes={
-                "claim": _claim_key,
-                "node": _node_name,
-                "prepared for": _prepared_for,
-                "released": _is_released,
-            },
+            indexes=indexes.DEVICES,
         )
         self.claims = Informer(
             client,
             ElasticGPUClaim,
-            indexes={
-                "device": _device_name,
-                "colocated": _colocated,
-                "going": _protected_namespace,
-            },
+            indexes=indexes.CLAIMS,
         )
         self.classes = Informer(client, ElasticGPUClass)
         self.nodes = Informer(client, Node)
@@ -100,15 +91,10 @@ class World:
             client,
             Pod,
             label_selector=SELECTOR,
-            indexes={
-                "uid": _uid,
-                "claim": _claims_named,
-                "template": _templates_named,
-                "claim template": _claim_templates_named,
-            },
+            indexes=indexes.PODS,
         )
         self.resource_claims = Informer(
-            client, ResourceClaim, label_selector=SELECTOR, indexes={"pod": _pod_key}
+            client, ResourceClaim, label_selector=SELECTOR, indexes=indexes.RESOURCE_CLAIMS
         )
         self.templates = Informer(client, ResourceClaimTemplate, label_selector=SELECTOR)
         self.classes.subscribe(self.tenants.class_changed)
@@ -267,55 +253,3 @@ async def _filled(informer: Informer[Any]) -> None:
 def pair(change: Change[ElasticGPU]) -> tuple[ElasticGPU | None, ElasticGPU | None]:
     """Before and after."""
     return (change.old, change.new)
-
-
-def _claim_key(device: ElasticGPU) -> list[Key]:
-    ref = device.spec.claim_ref
-    return [ref.key] if ref else []
-
-
-def _is_released(device: ElasticGPU) -> list[bool]:
-    return [True] if device.status.phase == "Released" else []
-
-
-def _colocated(claim: ElasticGPUClaim) -> list[Key]:
-    return [(claim.namespace, name) for name in claim.spec.colocate_with]
-
-
-def _node_name(device: ElasticGPU) -> list[str]:
-    return [device.spec.node_name] if device.spec.node_name else []
-
-
-def _prepared_for(device: ElasticGPU) -> list[str]:
-    return device.status.prepared_for
-
-
-def _device_name(claim: ElasticGPUClaim) -> list[str]:
-    return [claim.spec.elastic_gpu_name] if claim.spec.elastic_gpu_name else []
-
-
-def _protected_namespace(claim: ElasticGPUClaim) -> list[str]:
-    waits = claim.terminating and CLAIM_PROTECTION in claim.metadata.finalizers
-    return [claim.namespace] if waits else []
-
-
-def _uid(pod: Pod) -> list[str]:
-    return [pod.uid]
-
-
-def _claims_named(pod: Pod) -> list[Key]:
-    return [entry.key for entry in entries(pod)]
-
-
-def _templates_named(pod: Pod) -> list[Key]:
-    return [entry.template_key for entry in entries(pod)]
-
-
-def _claim_templates_named(pod: Pod) -> list[Key]:
-    named = (entry.claim_template for entry in entries(pod))
-    return [(pod.namespace, name) for name in named if name]
-
-
-def _pod_key(resource_claim: ResourceClaim) -> list[Key]:
-    owners = resource_claim.metadata.owner_references
-    return [(resource_claim.namespace, owner.name) for owner in owners if owner.kind == "Pod"]
