@@ -123,4 +123,19 @@ SCENARIOS = [
         then=MADE,
         writes=[bind("d1")[2:], ["device d2 status", "device d2 deleted", "device d2"]],
     ),
+    Scenario(
+        37,
+        case="nobody here can delete it",
+        given=[
+            claim(),
+            taken(provisioned=True, policy="Delete"),
+            taken("d2", provisioned=True, policy="Delete", driver="example.com/other"),
+        ],
+        then={**MADE, "device d2": "Failed train by-controller provisioned ReleaseFailed"},
+        writes=[
+            bind("d1")[2:],
+            ["device d2 status", *says("Warning", "ReleaseFailed", "device d2")],
+        ],
+        events=["Warning ReleaseFailed device d2"],
+    ),
 ]
