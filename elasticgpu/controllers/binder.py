@@ -99,7 +99,7 @@ class Binder:
             case Unbind(device):
                 await self._unbind(claim, device)
             case Lost() as why:
-                await self._lose(claim, why)
+                await self._lose(claim, why, view.members[0].named)
             case Contradiction(message):
                 raise Refused(message)
             case Place() as order:
@@ -228,15 +228,15 @@ class Binder:
         self.said[claim.key] = now
         return False
 
-    async def _lose(self, claim: ElasticGPUClaim, why: Lost) -> None:
-        """Lost is said only after a live look: an absence in the cache proves nothing."""
+    async def _lose(self, claim: ElasticGPUClaim, why: Lost, seen: ElasticGPU | None) -> None:
+        """Lost is said only after a live look: what was `seen` of the device proves nothing."""
         name = claim.spec.elastic_gpu_name
         if name:
             try:
                 live = await self.world.client.get(ElasticGPU, ("", name))
             except NotFound:
                 live = None
-            if live is not None and live != self.world.devices.get(("", name)):
+            if live is not None and live != seen:
                 self.world.devices.observed(live)
                 raise Retry(f"ElasticGPU {name} was seen too late", after=0.05)
         await self._report(claim, why, claim.status.class_name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from elasticgpu.api.claim import ClaimUser, ElasticGPUClaim
@@ -9,6 +11,7 @@ from elasticgpu.api.core import Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import CLAIM_PROTECTION, PODS_LABEL
 from elasticgpu.cluster.events import Recorder
+from elasticgpu.controllers.binder import Binder
 from elasticgpu.controllers.holders import Holders
 from elasticgpu.controllers.protection import Protection
 from elasticgpu.controllers.world import World
@@ -98,6 +101,33 @@ async def test_a_holder_unseen_by_the_cache(stage: Stage) -> None:
     stage.server.delete(Pod, pod.name, TEAM)
     await loop.reconcile(claim.key)
     assert not held(stage)
+
+
+class Overtaken(MemoryClient):
+    """The event of a device comes just before the answer to a look at it."""
+
+    world: World
+
+    async def raw(self, method: str, path: str, **options: Any) -> Json:
+        answer = await super().raw(method, path, **options)
+        if method == "GET" and "/elasticgpus/" in path:
+            self.world.devices.put(answer)
+        return answer
+
+
+async def test_a_device_seen_while_it_was_looked_for(stage: Stage) -> None:
+    """Nobody is told that it is lost: it was there all the time."""
+    client = Overtaken(stage.server)
+    client.world = World(client, {})
+    claim = build.claim(named="egpu-a", completed=True).with_status(phase="Bound")
+    claim = stage.server.add(claim)
+    stage.server.add(build.device(of=build.ref(claim), phase="Bound"))
+    client.world.claims.observed(claim)
+    binder = Binder(client.world, Recorder(client, controller="x", instance="y"))
+    with pytest.raises(Retry, match="seen too late"):
+        await binder.reconcile(claim.key)
+    await binder.reconcile(claim.key)
+    assert stage.bound()
 
 
 async def test_one_that_cannot_be_written_holds_up_no_other(stage: Stage) -> None:
