@@ -139,6 +139,8 @@ def test_ctrl_c_while_it_waits(tmp_path: Path) -> None:
         )
         accepted, _ = silent.accept()
         with accepted:
+            accepted.settimeout(60)
+            assert accepted.recv(3) == b"GET"  # connecting is over, and asyncio's own races with it
             running.send_signal(signal.SIGINT)
             said = running.communicate(timeout=60)
     assert (running.returncode, *said) == (130, b"", b"")
