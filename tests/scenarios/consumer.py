@@ -25,19 +25,19 @@ NEW = "egpu-<train>"
 MADE = {"claim train": WITH.format(NEW), f"device {NEW}": f"{OURS} provisioned"}
 FOUND = {"claim train": WITH.format("d1"), "device d1": OURS}
 WAITING = says("Normal", "WaitForFirstConsumer", "claim train")
-WAITED = claim(
-    phase="Pending",
-    reason="WaitForFirstConsumer",
-    message="its device is chosen when the first pod uses it",
-)
-"""It has waited for some time already when its pod comes."""
+WAITED: dict[str, Any] = {
+    "phase": "Pending",
+    "reason": "WaitForFirstConsumer",
+    "message": "its device is chosen when the first pod uses it",
+}
+"""A claim has waited for some time already when its pod comes."""
+TRAIN, EVAL = claim(**WAITED), claim("eval", **WAITED)
 SAID = ["Normal WaitForFirstConsumer claim train"]
 TEMPLATE = ["template egpuc-train created"]
 HELD = "claim train status"
 """The write that hands the claim to its pod."""
 BEGIN, END = ["claim train", "claim train status"], ["claim train status", "claim train"]
-TWO = [claim(core=20), claim("eval"), WAITS]
-SAID_TWICE = [*SAID, "Normal WaitForFirstConsumer claim eval"]
+TWO = [claim(core=20, **WAITED), EVAL, WAITS]
 ON_N1 = placed(device("d1"))
 WEB = create(pod("web", "train"))
 ASKED = together(
@@ -69,20 +69,15 @@ def made(claim: str) -> list[str]:
     return [f"{first} created", *rest]
 
 
-def waits_and_gets(claim: str) -> list[list[str]]:
-    """A claim that says what it waits for, gets a device, and is handed over."""
+def gets(claim: str) -> list[list[str]]:
+    """A claim that gets a device, and is handed over."""
     of = f"claim {claim}"
-    said = [f"{of} status", of, f"{of} status", f"{of} status"]
-    return [said, [f"event Normal WaitForFirstConsumer {of}"], [f"template egpuc-{claim} created"]]
+    return [[of, f"{of} status", f"{of} status"], [f"template egpuc-{claim} created"]]
 
 
-def waits_in_vain(claim: str) -> list[list[str]]:
-    """A claim that says what it waits for, twice."""
-    of = f"claim {claim}"
-    events = [
-        f"event {kind} {of}" for kind in ("Normal WaitForFirstConsumer", "Warning NoCapacity")
-    ]
-    return [[f"{of} status"] * 2, events, [f"template egpuc-{claim} created"]]
+def in_vain(claim: str) -> list[list[str]]:
+    """A claim that says for what it waits now."""
+    return [says("Warning", "NoCapacity", f"claim {claim}"), [f"template egpuc-{claim} created"]]
 
 
 IN_VAIN = ["Warning NoCapacity claim train", "Warning NoCapacity claim eval"]
@@ -144,7 +139,7 @@ SCENARIOS = [
         54,
         case="reschedules",
         plugin=partial(Remote, says=[Reschedule()]),
-        given=[WAITED, WAITS, *BOTH],
+        given=[TRAIN, WAITS, *BOTH],
         when=[WEB],
         then={**MADE, f"asset {NEW}": "made"},
         fields={f"device {NEW} spec.nodeName": "n2", "claim train status.excludedNodes": ["n1"]},
@@ -155,91 +150,84 @@ SCENARIOS = [
         54,
         case="final",
         plugin=partial(Remote, always=Refused("not today")),
-        given=[claim(), WAITS, *BOTH],
+        given=[TRAIN, WAITS, *BOTH],
         when=[WEB],
         then={"claim train": "Pending ProvisioningFailed"},
         fields={"claim train status.excludedNodes": ""},
         writes=[
-            [*WAITING, *BEGIN, *END, "event Warning ProvisioningFailed claim train"],
+            [*BEGIN, *END, "event Warning ProvisioningFailed claim train"],
             TEMPLATE,
         ],
-        events=[*SAID, "Warning ProvisioningFailed claim train"],
+        events=["Warning ProvisioningFailed claim train"],
     ),
     Scenario(
         54,
         case="in progress",
         plugin=partial(Remote, says=[Working("soon", 0.01), Working("soon", 0.01)]),
-        given=[claim(), WAITS, *BOTH],
+        given=[TRAIN, WAITS, *BOTH],
         when=[WEB],
         then={**MADE, f"asset {NEW}": "made"},
         fields={f"device {NEW} spec.nodeName": "n1"},
-        writes=[[*WAITING, *BEGIN, "claim train status", *made("train"), HELD], TEMPLATE],
-        events=SAID,
+        writes=[[*BEGIN, "claim train status", *made("train"), HELD], TEMPLATE],
         calls=(3, 0),
     ),
     Scenario(
         63,
         case="two at once",
-        given=[claim(), claim("eval"), WAITS, *FLEET, ON_N1, placed(device("d2"))],
+        given=[TRAIN, EVAL, WAITS, *FLEET, ON_N1, placed(device("d2"))],
         when=[together(create(pod("web", "train")), create(pod("job", "eval")))],
         then=each_has_one,
-        writes=[*waits_and_gets("train"), *waits_and_gets("eval"), *LOCKS],
-        events=SAID_TWICE,
+        writes=[*gets("train"), *gets("eval"), *LOCKS],
     ),
     Scenario(
         63,
         case="asked again",
-        given=[claim(), WAITS, *FLEET, ON_N1, placed(device("d2"))],
+        given=[TRAIN, WAITS, *FLEET, ON_N1, placed(device("d2"))],
         when=[WEB],
         before={"device d1": fails(Unavailable(503, "Busy", "come again"))},
         then={**FOUND, "device d2": "Available"},
-        writes=[[*WAITING, *bind("d1"), HELD], TEMPLATE],
-        events=SAID,
+        writes=[[*bind("d1"), HELD], TEMPLATE],
         refused=["device d1: Busy"],
     ),
     Scenario(
         63,
         case="news win",
-        given=[claim(), WAITS, *FLEET, ON_N1, placed(device("d2"))],
+        given=[TRAIN, WAITS, *FLEET, ON_N1, placed(device("d2"))],
         when=[WEB],
         before={"device d1": edit("device d1", {"metadata": {"labels": {"kept": "for-eval"}}})},
         then={**FOUND, "device d2": "Available"},
-        writes=[[*WAITING, *bind("d1"), HELD], TEMPLATE],
-        events=SAID,
+        writes=[[*bind("d1"), HELD], TEMPLATE],
         refused=["device d1: Conflict"],
     ),
     Scenario(
         64,
         case="pod deleted",
-        given=[claim(), WAITS, *FLEET, ON_N1],
+        given=[TRAIN, WAITS, *FLEET, ON_N1],
         when=[WEB],
         before={"device d1 status": delete("pod web")},
         then={"claim train": ALONE.format("d1"), "device d1": OURS},
-        writes=[[*WAITING, *bind("d1")], [*TEMPLATE, "template egpuc-train deleted"]],
-        events=SAID,
+        writes=[[*bind("d1")], [*TEMPLATE, "template egpuc-train deleted"]],
     ),
     Scenario(
         64,
         case="claimRef reset",
-        given=[claim(), WAITS, *FLEET, ON_N1],
+        given=[TRAIN, WAITS, *FLEET, ON_N1],
         when=[WEB],
         before={"device d1 status": edit("device d1", {"spec": {"claimRef": None}})},
         then=FOUND,
-        writes=[[*WAITING, "device d1", *bind("d1"), HELD], TEMPLATE],
-        events=SAID,
+        writes=[["device d1", *bind("d1"), HELD], TEMPLATE],
         refused=["device d1 status: Conflict"],
     ),
     Scenario(
         64,
         case="the node does not take it",
-        given=[claim(), WAITS, *BOTH, ON_N1],
+        given=[TRAIN, WAITS, *BOTH, ON_N1],
         when=[WEB, ASKED, edit("pod web", {"status": {"conditions": [REFUSED]}})],
         before={f"device {NEW} created": edit("pod web", {"status": {"conditions": []}})},
         then={**MADE, "device d1": "Available"},
         fields={f"device {NEW} spec.nodeName": "n2", "claim train status.excludedNodes": ["n1"]},
         writes=[
             [
-                *WAITING,
                 *bind("d1"),
                 HELD,
                 ALLOCATION,
@@ -255,7 +243,7 @@ SCENARIOS = [
             ["device d1", "device d1 status"],
             TEMPLATE,
         ],
-        events=[*SAID, "Warning DeviceGivenUp claim train"],
+        events=["Warning DeviceGivenUp claim train"],
     ),
     Scenario(
         64,
@@ -286,13 +274,12 @@ SCENARIOS = [
             "device d2": OURS,
             "device filler": "Available",
         },
-        writes=[*waits_and_gets("train"), *waits_and_gets("eval"), *LOCKS],
-        events=SAID_TWICE,
+        writes=[*gets("train"), *gets("eval"), *LOCKS],
     ),
     Scenario(
         65,
         case="one is made",
-        given=[claim(core=20), claim("eval"), WAITS, *FLEET, ON_N1],
+        given=[*TWO, *FLEET, ON_N1],
         when=[create(pod("web", "train", "eval"))],
         then={
             "claim train": WITH.format(NEW),
@@ -301,12 +288,11 @@ SCENARIOS = [
             "device d1": "Bound eval by-controller",
         },
         writes=[
-            *waits_and_gets("train"),
-            *waits_and_gets("eval"),
+            *gets("train"),
+            *gets("eval"),
             LOCKS[0],
             [f"device {NEW} created", f"device {NEW} status"],
         ],
-        events=SAID_TWICE,
     ),
     Scenario(
         65,
@@ -320,9 +306,9 @@ SCENARIOS = [
             "device filler": "Available",
         },
         writes=[
-            *waits_in_vain("train"),
-            *waits_in_vain("eval"),
+            *in_vain("train"),
+            *in_vain("eval"),
         ],
-        events=[*SAID_TWICE, *IN_VAIN],
+        events=IN_VAIN,
     ),
 ]
