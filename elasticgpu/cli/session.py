@@ -116,6 +116,7 @@ def _meta(item: Json, field: str) -> str:
 def run(target: Target, work: Callable[[Session], Awaitable[bool]]) -> None:
     """Put one question; exit code 1 if `work` answers False or fails, with a sentence on stderr."""
     logging.basicConfig(level=logging.WARNING, format="elasticgpu: %(message)s", stream=sys.stderr)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # its races when Ctrl-C comes
     done = asyncio.run(_answered(target, work))
     click.get_current_context().exit(0 if done else 1)
 
