@@ -10,7 +10,7 @@ from elasticgpu.errors import Refused, Reschedule, Unavailable, Working
 from .backend import Remote
 from .bound import bound, taken
 from .faults import Fault
-from .objects import card, claim, device, gpu_class, node, placed, pod, request
+from .objects import card, claim, device, gpu_class, held, node, placed, pod, request
 from .scenario import Scenario, State, bind, create, delete, edit, fails, says, together
 
 Object = dict[str, Any]
@@ -40,18 +40,6 @@ BEGIN, END = ["claim train", "claim train status"], ["claim train status", "clai
 TWO = [claim(core=20, **WAITED), EVAL, WAITS]
 ON_N1 = placed(device("d1"))
 WEB = create(pod("web", "train"))
-ASKED = together(
-    create(request("web")),
-    edit(
-        "pod web",
-        {
-            "status": {
-                "resourceClaimStatuses": [{"name": "egpu-0", "resourceClaimName": "web-egpu-0"}]
-            }
-        },
-    ),
-)
-"""kube-controller-manager has made the pod's ResourceClaim."""
 ALLOCATION = "request web-egpu-0 status"
 REFUSED = {
     "type": "PodScheduled",
@@ -221,16 +209,20 @@ SCENARIOS = [
     Scenario(
         64,
         case="the node does not take it",
-        given=[TRAIN, WAITS, *BOTH, ON_N1],
-        when=[WEB, ASKED, edit("pod web", {"status": {"conditions": [REFUSED]}})],
+        given=[
+            pod("web", "train", asked=True),
+            held(bound()),
+            WAITS,
+            *BOTH,
+            placed(taken()),
+            request("web", given="d1", on="n1"),
+        ],
+        when=[edit("pod web", {"status": {"conditions": [REFUSED]}})],
         before={f"device {NEW} created": edit("pod web", {"status": {"conditions": []}})},
         then={**MADE, "device d1": "Available"},
         fields={f"device {NEW} spec.nodeName": "n2", "claim train status.excludedNodes": ["n1"]},
         writes=[
             [
-                *bind("d1"),
-                HELD,
-                ALLOCATION,
                 ALLOCATION,
                 "device d1 status",
                 "claim train status",

@@ -15,10 +15,13 @@ from elasticgpu.api.names import (
     CLAIM_PROTECTION,
     DEFAULT_CLASS_ANNOTATION,
     DEVICE_PROTECTION,
+    DEVICE_REQUEST,
     PROVISIONED_BY,
 )
+from elasticgpu.api.names import DRIVER as DRA
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.rules.entries import LABELS, SPEC
+from elasticgpu.rules.handing import on_node
 from elasticgpu.rules.nodes import OUT_OF_SERVICE
 
 Object = dict[str, Any]
@@ -151,22 +154,34 @@ def node(name: str = "n1", *, ready: str = "True", off: bool = False) -> Object:
     }
 
 
-def pod(name: str, *claims: str, on: str = "", phase: str = "Pending") -> Object:
-    """A pod whose one container uses these claims; admission writes its entries."""
+def pod(
+    name: str, *claims: str, on: str = "", phase: str = "Pending", asked: bool = False
+) -> Object:
+    """A pod whose one container uses these claims; admission writes its entries. If it has `asked`,
+    there is a ResourceClaim for the first of them."""
     spec: Object = {"containers": [{"name": "main", "image": "none"}]}
     if on:
         spec["nodeName"] = marked(on)
     meta = {"name": name, "annotations": {f"{CLAIM_ANNOTATION}main": ",".join(claims)}}
     head = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
-    return {**head, "spec": spec, "status": {"phase": phase}}
+    made = [{"name": "egpu-0", "resourceClaimName": f"{name}-egpu-0"}] if asked else []
+    return {**head, "spec": spec, "status": {"phase": phase, "resourceClaimStatuses": made}}
 
 
-def request(of: str, entry: str = "egpu-0") -> Object:
-    """The ResourceClaim that kube-controller-manager makes for an entry of a pod."""
+def request(of: str, *, given: str, on: str) -> Object:
+    """The ResourceClaim that kube-controller-manager makes for a pod, with the device that it has
+    had for long."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": of, "uid": f"<{of}>", "controller": True}
-    meta = {"name": f"{of}-{entry}", "labels": LABELS, "ownerReferences": [owner]}
+    meta = {"name": f"{of}-egpu-0", "labels": LABELS, "ownerReferences": [owner]}
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
-    return {**head, "metadata": meta, "spec": SPEC["spec"]}
+    found = {"request": DEVICE_REQUEST, "driver": DRA, "pool": marked(on), "device": marked(given)}
+    allocation = {
+        "devices": {"results": [found]},
+        "nodeSelector": on_node(marked(on)),
+        "allocationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    status = {"allocation": allocation}
+    return {**head, "metadata": meta, "spec": SPEC["spec"], "status": status}
 
 
 def held(claim: Object, by: str = "web") -> Object:

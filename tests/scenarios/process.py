@@ -25,7 +25,7 @@ from elasticgpu.controllers.asking import Asking
 from elasticgpu.controllers.controller import ControllerConfig, control
 from elasticgpu.controllers.world import SELECTED
 from elasticgpu.provisioner import Provisioner
-from elasticgpu.rules import answers, waiting, withdrawing
+from elasticgpu.rules import answers, waiting
 
 from .faults import FaultyClient
 from .kinds import BY_KIND, BY_WORD
@@ -55,7 +55,6 @@ def hasten(patch: pytest.MonkeyPatch) -> None:
     # What a pod hears while it waits depends on when it is looked at: nothing, here.
     patch.setattr(pods, "PASSING", 600.0)
     patch.setattr(waiting, "passes", lambda reason: True)
-    patch.setattr(withdrawing, "PATIENCE", 1.0)
     _registering(patch, WorkQueue, "queues")
     _registering(patch, Informer, "informers")
     _registering(patch, Asking, "calls")
