@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "making $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt 'pip>=25.1'
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[agent,fast]' --group dev
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[agent,fast,testing]' --group dev
 	@touch $@
 
 test: $(READY)  ## all tests; the real tiers need root and Go

@@ -1,0 +1,187 @@
+"""Kubernetes' own kinds, as far as controllers, agents and people around this project use them.
+
+Their schemas are not known: what is sent is stored. The manners of each are written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from elasticgpu.api.meta import Resource
+
+from . import eventviews
+from .kinds import Json, Kind
+from .selecting import at_path
+
+
+def kinds() -> Iterator[Kind]:
+    """All of them."""
+    yield _kind("v1", "ConfigMap", short="cm")
+    yield _kind("v1", "Secret", fields=("type",))
+    yield _kind("v1", "Service", short="svc", status=True, names="label")
+    yield _kind("v1", "ServiceAccount", short="sa")
+    yield _kind("v1", "PersistentVolumeClaim", short="pvc", status=True, unconditional=True)
+    yield _kind(
+        "v1",
+        "Namespace",
+        namespaced=False,
+        short="ns",
+        status=True,
+        status_metadata=True,
+        returns_deleted=True,
+        names="label",
+        fields=("status.phase",),
+        prepare=_namespace,
+        held=lambda body: bool(body.get("spec", {}).get("finalizers")),
+    )
+    yield _kind(
+        "v1",
+        "Node",
+        namespaced=False,
+        short="no",
+        status=True,
+        status_metadata=True,
+        fields=("spec.unschedulable",),
+        prepare=_node,
+    )
+    yield _kind(
+        "v1",
+        "Pod",
+        short="po",
+        status=True,
+        status_metadata=True,
+        returns_deleted=True,
+        graceful=True,
+        generation="spec",
+        categories=("all",),
+        fields=(
+            *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "status.phase"),
+            *("spec.serviceAccountName", "status.podIP", "status.nominatedNodeName"),
+        ),
+        prepare=_pod,
+    )
+    yield _kind(
+        "v1",
+        "Event",
+        short="ev",
+        upserts=True,
+        storage="/events",
+        fields=(*(f"involvedObject.{name}" for name in eventviews.REFERENCE), "reason", "type"),
+    )
+    yield _kind(
+        "events.k8s.io/v1",
+        "Event",
+        short="ev",
+        upserts=True,
+        storage="/events",
+        view=eventviews.shown,
+        unview=eventviews.stored,
+        fields=("reason", "type"),
+    )
+    yield _kind("coordination.k8s.io/v1", "Lease", upserts=True, unconditional=False)
+    yield _kind("scheduling.k8s.io/v1", "PriorityClass", short="pc", **_CLUSTER, generation="content")
+    yield _kind("policy/v1", "PodDisruptionBudget", short="pdb", status=True, generation="spec")
+    for name, short in (("Deployment", "deploy"), ("DaemonSet", "ds"), ("ReplicaSet", "rs")):
+        yield _kind("apps/v1", name, short=short, status=True, generation="spec")
+    yield _kind("apps/v1", "StatefulSet", short="sts", status=True, generation="spec")
+    yield _kind("batch/v1", "Job", status=True, generation="spec")
+    yield from _resources()
+    yield from _administration()
+
+
+_CLUSTER: Any = {"namespaced": False}
+
+
+def _resources() -> Iterator[Kind]:
+    """Dynamic resource allocation."""
+    group = "resource.k8s.io/v1"
+    yield _kind(group, "ResourceClaim", status=True, unconditional=True)
+    yield _kind(group, "ResourceClaimTemplate")
+    yield _kind(group, "DeviceClass", **_CLUSTER, plural="deviceclasses", generation="spec")
+    yield _kind(
+        group,
+        "ResourceSlice",
+        **_CLUSTER,
+        generation="spec",
+        fields=("spec.nodeName", "spec.driver"),
+    )
+
+
+def _administration() -> Iterator[Kind]:
+    rbac: Any = {"names": "path"}
+    for name in ("Role", "RoleBinding"):
+        yield _kind("rbac.authorization.k8s.io/v1", name, **rbac)
+        yield _kind("rbac.authorization.k8s.io/v1", f"Cluster{name}", **rbac, **_CLUSTER)
+    for name in ("Validating", "Mutating"):
+        group = "admissionregistration.k8s.io/v1"
+        status = name == "Validating"
+        policy = f"{name}AdmissionPolicy"
+        plural = f"{policy.lower()[:-1]}ies"
+        yield _kind(
+            group, policy, **_CLUSTER, plural=plural, status=status, generation="spec"
+        )
+        yield _kind(group, f"{policy}Binding", **_CLUSTER, generation="spec")
+    yield _kind(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        **_CLUSTER,
+        short="crd",
+        status=True,
+        generation="spec",
+    )
+
+
+def _kind(
+    api_version: str,
+    name: str,
+    *,
+    namespaced: bool = True,
+    plural: str = "",
+    short: str = "",
+    fields: tuple[str, ...] = (),
+    **manners: Any,
+) -> Kind:
+    group, _, version = api_version.rpartition("/")
+    singular = name.lower()
+    found = Resource(
+        group, version, name, plural or _plural(singular), namespaced, short
+    )
+    return Kind(
+        resource=found,
+        singular=singular,
+        short_names=(short,) if short else (),
+        fields={path: at_path(path) for path in fields},
+        **manners,
+    )
+
+
+def _plural(singular: str) -> str:
+    return f"{singular}es" if singular.endswith("s") else f"{singular}s"
+
+
+def _namespace(body: Json, old: Json | None) -> None:
+    meta = body["metadata"]
+    meta["labels"] = {"kubernetes.io/metadata.name": meta["name"], **meta.get("labels", {})}
+    if old is None:
+        body["spec"] = {"finalizers": ["kubernetes"]}
+    phase = "Terminating" if "deletionTimestamp" in meta else "Active"
+    body["status"] = {**body.get("status", {}), "phase": phase}
+
+
+def _node(body: Json, old: Json | None) -> None:
+    body.setdefault("spec", {})
+    body.setdefault("status", {})
+
+
+def _pod(body: Json, old: Json | None) -> None:
+    if old is not None:
+        return
+    spec = body.setdefault("spec", {})
+    for name, value in (
+        ("restartPolicy", "Always"),
+        ("terminationGracePeriodSeconds", 30),
+        ("schedulerName", "default-scheduler"),
+    ):
+        spec.setdefault(name, value)
+    body["status"] = {"phase": "Pending"}

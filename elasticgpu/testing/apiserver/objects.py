@@ -1,0 +1,174 @@
+"""Writes: how a body becomes an object, an object the next one, and how it goes.
+
+Each method is one transaction over the store, done before anything else happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from elasticgpu.api.meta import Key
+
+from . import crds, leaving, life
+from .kinds import Json, Kind, Registry
+from .leaving import Options
+from .refusal import FieldError, already_exists, bad_request, forbidden, invalid, not_found
+from .store import Entry, Store
+
+NAMESPACES = "/namespaces"
+Patch = Callable[[Json], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a write says about itself, in its query."""
+
+    dry: bool = False
+    validation: str = "Warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of a write."""
+
+    entry: Entry
+    created: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class Objects:
+    """All objects of a server."""
+
+    def __init__(
+        self, store: Store, kinds: Registry, clock: Callable[[], datetime], random: Random
+    ) -> None:
+        self.store = store
+        self.kinds = kinds
+        self._clock = clock
+        self._random = random
+
+    def get(self, kind: Kind, key: Key) -> Entry:
+        """The object. Raises Refusal if it is not there."""
+        entry = self.store.get(kind.table, key)
+        if entry is None:
+            raise not_found(kind.resource, key[1])
+        return entry
+
+    def create(self, kind: Kind, namespace: str, given: Any, terms: Terms) -> Written:
+        """A new object."""
+        body = life.readied(kind, _unviewed(kind, given), namespace)
+        body = life.born(kind, body, self._clock(), self._random)
+        warnings = self._fitted(kind, body, terms)
+        name = body["metadata"].get("name", "")
+        self._settle(kind, namespace, name)
+        key = (namespace, name)
+        if name and self.store.get(kind.table, key):
+            raise already_exists(kind.resource, name)
+        self._check(kind, body, None)
+        self._prepare(kind, body, None)
+        return Written(self._put(kind, key, body, terms.dry), True, warnings)
+
+    def update(self, kind: Kind, key: Key, given: Any, sub: str, terms: Terms) -> Written:
+        """A PUT of an object, or of its status."""
+        old = self.store.get(kind.table, key)
+        if old is None and kind.upserts and not sub:
+            return self.create(kind, key[0], given, terms)
+        old = old or self.get(kind, key)
+        return self._replace(kind, key, given, old, sub, terms, patched=False)
+
+    def patch(self, kind: Kind, key: Key, change: Patch, sub: str, terms: Terms) -> Written:
+        """A PATCH: an update of what `change` makes of the object."""
+        old = self.get(kind, key)
+        return self._replace(kind, key, change(kind.shown(old)), old, sub, terms, patched=True)
+
+    def _replace(
+        self, kind: Kind, key: Key, given: Any, old: Entry, sub: str, terms: Terms, *, patched: bool
+    ) -> Written:
+        body = life.readied(kind, _unviewed(kind, given), key[0])
+        life.expected(kind, body, old.body, patched=patched)
+        warnings = self._fitted(kind, body, terms)
+        change = life.told if sub == "status" else life.grown
+        new = change(kind, body, old.body)
+        self._prepare(kind, new, old.body)
+        if new == old.body:
+            return Written(old, warnings=warnings)
+        self._check(kind, new, old.body)
+        return Written(self.amend(kind, key, new, dry=terms.dry), warnings=warnings)
+
+    def amend(self, kind: Kind, key: Key, body: Json, *, dry: bool = False) -> Entry:
+        """Store an object changed; drop it if it was being deleted and nothing keeps it now."""
+        if leaving.released(kind, body) and not dry:
+            self.store.remove(kind.table, key)
+            return Entry(body, self.store.version)
+        return self._put(kind, key, body, dry)
+
+    def delete(self, kind: Kind, key: Key, options: Options) -> tuple[Entry, bool]:
+        """Delete it, or mark it deleted; the object as it was left, and whether it is gone."""
+        old = self.get(kind, key)
+        leaving.expected(kind, options, old.body)
+        marked = leaving.marked(kind, options, old.body, self._clock())
+        if options.dry:
+            return old, marked is None
+        if marked is None:
+            self.store.remove(kind.table, key)
+            return old, True
+        marked = deepcopy(marked)
+        kind.prepare(marked, old.body)
+        if marked == old.body:
+            return old, False
+        return self._put(kind, key, marked, dry=False), False
+
+    def _fitted(self, kind: Kind, body: Json, terms: Terms) -> tuple[str, ...]:
+        """Prune and default the body; what was unknown is a warning, or refused if strict."""
+        unknown = [f'unknown field "{path}"' for path in kind.checker.unknown(body)]
+        if unknown and terms.validation == "Strict":
+            name = kind.resource.kind
+            text = f"strict decoding error: {', '.join(unknown)}"
+            raise bad_request(f'{name} in version "{kind.resource.version}" cannot be handled as a {name}: {text}')
+        kind.checker.default(body)
+        return tuple(unknown) if terms.validation == "Warn" else ()
+
+    def _settle(self, kind: Kind, namespace: str, name: str) -> None:
+        """Raise Refusal if nothing can be made in that namespace."""
+        if not kind.resource.namespaced:
+            return
+        home = self.store.get(NAMESPACES, ("", namespace))
+        if home is None:
+            what = self.kinds.find("", "v1", "namespaces")
+            assert what is not None  # it is built in
+            raise not_found(what.resource, namespace)
+        if life.terminating(home.body):
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            cause = {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+            raise forbidden(kind.resource, name, why, [cause])
+
+    def _check(self, kind: Kind, body: Json, old: Json | None) -> None:
+        found: list[FieldError] = list(
+            life.check_name(kind, body) if old is None else life.check_update(body, old)
+        )
+        found += kind.checker.errors(body, old)
+        if kind.table == crds.TABLE:
+            found += crds.errors(body)
+        if found:
+            raise invalid(kind.resource, body["metadata"].get("name", ""), found)
+
+    def _prepare(self, kind: Kind, body: Json, old: Json | None) -> None:
+        kind.prepare(body, old)
+        if kind.table == crds.TABLE and not body.get("status", {}).get("conditions"):
+            body["status"] = crds.established(body, self._clock())
+
+    def _put(self, kind: Kind, key: Key, body: Json, dry: bool) -> Entry:
+        return Entry(body, 0) if dry else self.store.put(kind.table, key, body)
+
+
+def _unviewed(kind: Kind, given: Any) -> Any:
+    return kind.unview(given) if kind.unview and isinstance(given, dict) else given

@@ -1,0 +1,272 @@
+"""The server: a request in, an answer or a stream out. `web` and `client` bring the requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+from weakref import WeakSet
+
+import yaml
+
+from elasticgpu.cluster.transport import dumps, loads
+
+from . import builtin, crds, discovery, patching
+from .collecting import Collector
+from .faults import Faults
+from .kinds import Kind, Registry
+from .leaving import Options
+from .listing import page
+from .objects import Objects, Terms, Written
+from .refusal import (
+    Refusal,
+    about,
+    bad_request,
+    method_not_allowed,
+    no_such_path,
+    unsupported_media,
+)
+from .requests import Answer, Request, Stream, Target, target
+from .store import REMEMBERED, Change, Entry, Store
+from .tables import Printer
+from .watching import Watch, Wanted
+
+Json = dict[str, Any]
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_FIRST_VERSION = 100
+"""So that there are versions which are too old, as on a server that has run for a while."""
+
+
+def wall() -> datetime:
+    """The machine's clock."""
+    return datetime.now(UTC)
+
+
+class ApiServer:
+    """Objects, kinds and watches of one server, empty but for the namespaces of every cluster.
+
+    `clock` tells the times that objects bear; names and uids come from `random`, so that a seed
+    makes them the same again. Needs a running event loop from the first request on.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime] = wall,
+        random: Random | None = None,
+        remembered: int = REMEMBERED,
+    ) -> None:
+        self.kinds = Registry()
+        self.store = Store(remembered=remembered, version=_FIRST_VERSION)
+        self.faults = Faults(self.disconnect)
+        self.objects = Objects(self.store, self.kinds, clock, random or Random())
+        self._clock = clock
+        self._watches: WeakSet[Watch] = WeakSet()
+        self._collector = Collector(self.store, self.kinds, self.objects, _soon)
+        self.store.listen(self._collector.notice)
+        installed = crds.Installed(self.kinds)
+        self.store.table(crds.TABLE).listeners[installed.notice] = None
+        for kind in builtin.kinds():
+            self.kinds.add(kind)
+        for name in NAMESPACES:
+            self.create("v1", "Namespace", {"metadata": {"name": name}})
+
+    # -- for those who set a stage -------------------------------------------------------------
+
+    def create(self, api_version: str, kind: str, body: Json, namespace: str = "") -> Json:
+        """Create an object without a request. Raises Refusal."""
+        found = self.kinds.named(api_version, kind)
+        if found is None:
+            raise no_such_path()
+        return found.shown(self.objects.create(found, namespace, body, Terms()).entry)
+
+    def disconnect(self) -> None:
+        """End every watch."""
+        for watch in list(self._watches):
+            watch.end()
+
+    # -- requests ------------------------------------------------------------------------------
+
+    async def serve(self, request: Request) -> Answer | Stream:
+        """The answer to a request, whatever the faults let through. Raises ConnectionError for
+        one that gets none."""
+        return await self.faults.around(request, lambda: self.answer(request))
+
+    def answer(self, request: Request) -> Answer | Stream:
+        """The answer to a request, at once."""
+        try:
+            return self._answer(request)
+        except Refusal as refusal:
+            return Answer.refusing(refusal)
+
+    def _answer(self, request: Request) -> Answer | Stream:
+        if request.path in ("/healthz", "/livez", "/readyz"):
+            return Answer(200, b"ok", content_type="text/plain")
+        found = discovery.answer(self.kinds, request.path, request.accept)
+        if found is not None:
+            aggregated = found.get("kind") == "APIGroupDiscoveryList"
+            kind = discovery.AGGREGATED_TYPE if aggregated else "application/json"
+            return Answer(200, dumps(found), content_type=kind)
+        where = target(self.kinds, request.path)
+        if where.subresource not in ("", *(["status"] if where.kind.status else [])):
+            raise no_such_path()
+        match request.method:
+            case "GET" if not where.name or _true(request, "watch"):
+                return self._collection(request, where)
+            case "GET":
+                return self._one(request, where, self.objects.get(where.kind, where.key))
+            case "POST" if not where.name:
+                return self._create(request, where)
+            case "PUT" if where.name:
+                return self._update(request, where)
+            case "PATCH" if where.name:
+                return self._patch(request, where)
+            case "DELETE" if where.name and not where.subresource:
+                return self._delete(request, where)
+            case "DELETE" if not where.name:
+                return self._delete_all(request, where)
+            case _:
+                raise method_not_allowed()
+
+    def _collection(self, request: Request, where: Target) -> Answer | Stream:
+        query = dict(request.query)
+        if _true(request, "watch"):
+            wanted = Wanted.read(where.kind, where.namespace, where.name, query)
+            watch = Watch(self.store, wanted, self._watched(request, where.kind))
+            self._watches.add(watch)
+            return Stream(watch.lines())
+        found = page(self.store, where.kind, where.namespace, query)
+        if printer := self._printer(request, where.kind):
+            return Answer.of(printer.table(found.entries, found.metadata()))
+        items = b",".join(map(_item(where.kind), found.entries))
+        what = where.kind.resource
+        head = {"kind": f"{what.kind}List", "apiVersion": what.api_version}
+        opening = dumps({**head, "metadata": found.metadata()})[:-1]
+        return Answer(200, opening + b',"items":[' + items + b"]}")
+
+    def _watched(
+        self, request: Request, kind: Kind
+    ) -> Callable[[Change, Entry], bytes] | None:
+        """How a watch that prints writes its events."""
+        printer = self._printer(request, kind)
+        if printer is None:
+            return None
+
+        def line(change: Change, entry: Entry) -> bytes:
+            table = printer.table([entry], {"resourceVersion": str(entry.version)})
+            return dumps({"type": change, "object": table}) + b"\n"
+
+        return line
+
+    def _printer(self, request: Request, kind: Kind) -> Printer | None:
+        if "as=Table" not in request.accept:
+            return None
+        return Printer(kind, request.query.get("includeObject", ""), self._clock())
+
+    def _one(self, request: Request, where: Target, entry: Entry, status: int = 200) -> Answer:
+        if printer := self._printer(request, where.kind):
+            metadata = {"resourceVersion": str(entry.version)}
+            return Answer.of(printer.table([entry], metadata), status)
+        return Answer(status, where.kind.encoded(entry))
+
+    def _create(self, request: Request, where: Target) -> Answer:
+        body = _read(request)
+        return self._written(
+            request,
+            where,
+            self.objects.create(where.kind, where.namespace, body, _terms(request)),
+        )
+
+    def _update(self, request: Request, where: Target) -> Answer:
+        done = self.objects.update(
+            where.kind, where.key, _read(request), where.subresource, _terms(request)
+        )
+        return self._written(request, where, done)
+
+    def _patch(self, request: Request, where: Target) -> Answer:
+        change = _change(request, where.kind)
+        done = self.objects.patch(
+            where.kind, where.key, change, where.subresource, _terms(request)
+        )
+        return self._written(request, where, done)
+
+    def _written(self, request: Request, where: Target, done: Written) -> Answer:
+        answer = self._one(request, where, done.entry, 201 if done.created else 200)
+        return Answer(answer.status, answer.body, done.warnings) if done.warnings else answer
+
+    def _delete(self, request: Request, where: Target) -> Answer:
+        options = Options.read(_read(request) if request.body else None, dict(request.query))
+        entry, gone = self.objects.delete(where.kind, where.key, options)
+        if not gone or where.kind.returns_deleted:
+            return self._one(request, where, entry)
+        meta, what = entry.body["metadata"], where.kind.resource
+        details = about(what, meta["name"]) | {"uid": meta["uid"]}
+        return Answer.of(_success(details))
+
+    def _delete_all(self, request: Request, where: Target) -> Answer:
+        options = Options.read(_read(request) if request.body else None, dict(request.query))
+        found = page(self.store, where.kind, where.namespace, dict(request.query))
+        for entry in found.entries:
+            meta = entry.body["metadata"]
+            self.objects.delete(where.kind, (meta.get("namespace", ""), meta["name"]), options)
+        items = [where.kind.encoded_item(entry) for entry in found.entries]
+        what = where.kind.resource
+        head = {"kind": f"{what.kind}List", "apiVersion": what.api_version}
+        opening = dumps({**head, "metadata": {"resourceVersion": str(self.store.version)}})[:-1]
+        return Answer(200, opening + b',"items":[' + b",".join(items) + b"]}")
+
+
+def _soon(does: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_soon(does)
+
+
+def _success(details: Json) -> Json:
+    head: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
+    return {**head, "status": "Success", "details": details}
+
+
+def _true(request: Request, name: str) -> bool:
+    return request.query.get(name, "") in ("true", "True", "1")
+
+
+def _item(kind: Kind) -> Callable[[Entry], bytes]:
+    return kind.encoded if kind.custom else kind.encoded_item
+
+
+def _terms(request: Request) -> Terms:
+    dry = request.query.get("dryRun", "")
+    if dry not in ("", "All"):
+        raise bad_request(f'dryRun: Unsupported value: "{dry}": supported values: "All"')
+    return Terms(bool(dry), request.query.get("fieldValidation") or "Warn")
+
+
+def _read(request: Request) -> Any:
+    """The body, JSON or YAML."""
+    kind = request.content_type.partition(";")[0].strip()
+    try:
+        if kind in ("application/json", ""):
+            return loads(request.body)
+        if kind in ("application/yaml", "application/apply-patch+yaml"):
+            return yaml.safe_load(request.body)
+    except (ValueError, yaml.YAMLError) as error:
+        raise bad_request(f"the object provided is unrecognized: {error}") from error
+    raise unsupported_media(["application/json", "application/yaml"])
+
+
+def _change(request: Request, kind: Kind) -> Callable[[Json], Any]:
+    """What a patch makes of an object."""
+    content = request.content_type.partition(";")[0].strip()
+    try:
+        if content == patching.MERGE_PATCH:
+            patch = loads(request.body)
+            if not isinstance(patch, dict):
+                raise bad_request("a merge patch is an object")
+            return lambda body: patching.merge(body, patch)
+        if content == patching.JSON_PATCH:
+            steps = loads(request.body)
+            return lambda body: patching.json_patch(body, steps)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from error
+    raise unsupported_media([patching.JSON_PATCH, patching.MERGE_PATCH])

@@ -1,0 +1,74 @@
+"""The server over HTTP, for kubectl and every other client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from .requests import Answer, Request, Stream
+from .server import ApiServer
+
+_LARGEST = 3 << 20
+"""Bytes of a body, as the API server has it."""
+
+
+@asynccontextmanager
+async def serving(
+    server: ApiServer, *, host: str = "127.0.0.1", port: int = 0
+) -> AsyncIterator[str]:
+    """Serve on that address while inside; the URL. Port 0: any that is free."""
+    site_runner = web.ServerRunner(web.Server(_Handler(server)), shutdown_timeout=1.0)
+    await site_runner.setup()
+    site = web.TCPSite(site_runner, host, port)
+    await site.start()
+    try:
+        yield f"http://{host}:{site_runner.addresses[0][1]}"
+    finally:
+        server.disconnect()
+        await site_runner.cleanup()
+
+
+class _Handler:
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await request.read() if request.body_exists else b""
+        asked = Request(
+            request.method,
+            request.path,
+            dict(request.query),
+            body,
+            request.headers.get("Content-Type", "application/json"),
+            request.headers.get("Accept", ""),
+            request.headers.get("Authorization", ""),
+        )
+        try:
+            answer = await self._server.serve(asked)
+            if isinstance(answer, Stream):
+                return await _streamed(request, answer)
+        except ConnectionResetError:
+            if request.transport:
+                request.transport.abort()
+            raise
+        return _whole(answer)
+
+
+def _whole(answer: Answer) -> web.Response:
+    headers = [("Content-Type", answer.content_type)]
+    for text in answer.warnings:
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        headers.append(("Warning", f'299 - "{quoted}"'))
+    return web.Response(status=answer.status, body=answer.body, headers=headers)
+
+
+async def _streamed(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    async for chunk in stream.lines:
+        await response.write(chunk)
+    await response.write_eof()
+    return response
