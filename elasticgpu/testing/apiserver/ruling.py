@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
+
+from elasticgpu.cluster.transport import dumps, loads
 
 from .checking import shown
 from .expressions import Failed, Scope
 from .refusal import FieldError
 from .schemas import Node, Rule, same_item
+
+REMEMBERED = 8192
+"""So many verdicts are kept."""
 
 UNCHECKED = FieldError(
     "<nil>",
@@ -59,12 +65,22 @@ def _judge(node: Node, value: Any, old: Any, path: str) -> Iterator[FieldError]:
 
 
 def _here(node: Node, value: Any, old: Any, path: str) -> Iterator[FieldError]:
-    scope = Scope({"self": value, "oldSelf": old} if old is not None else {"self": value})
+    for rule, said in _verdict(node, dumps(value), None if old is None else dumps(old)):
+        yield _error(rule, value, path, said)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _verdict(node: Node, value: bytes, old: bytes | None) -> tuple[tuple[Rule, str], ...]:
+    """The rules of one place that do not hold, and what each says. Rules see nothing but the two
+    values, and the same ones come again and again."""
+    before = None if old is None else {"oldSelf": loads(old)}
+    scope = Scope({"self": loads(value), **(before or {})})
+    found = []
     for rule in node.rules:
-        if rule.transition and old is None:
-            continue
-        if (said := _said(rule, scope)) is not None:
-            yield _error(rule, value, path, said)
+        if before or not rule.transition:
+            said = _said(rule, scope)
+            found += [] if said is None else [(rule, said)]
+    return tuple(found)
 
 
 def _said(rule: Rule, scope: Scope) -> str | None:

@@ -23,9 +23,9 @@ class Rule:
     """It speaks of the old value, so it holds where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """The schema of one place."""
+    """The schema of one place; each is one of its own."""
 
     type: str
     properties: Mapping[str, Node]
