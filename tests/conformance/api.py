@@ -127,7 +127,11 @@ class Api:
         query = {"watch": "true", "timeoutSeconds": "60"} | query
         headers = {"Accept": accept}
         async with self._session.get(self.url + path, params=query, headers=headers) as response:
-            yield Events(response)
+            try:
+                yield Events(response)
+            finally:  # at once: a goodbye over TLS would outlast the test
+                if response.connection and response.connection.transport:
+                    response.connection.transport.abort()
 
 
 class Events:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from itertools import count
 
 import pytest
 
 from elasticgpu.testing.apiserver import ApiServer, serving
+from tests.cluster.api import wait_for
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import control_plane
 
 from .api import Api, Object, session
 from .differences import DIFFERENCES
-from .objects import GADGETS, WIDGETS
+from .objects import GADGETS, GROUP, WIDGETS
 
 __all__ = ["control_plane"]
 
@@ -64,18 +65,10 @@ def real_server(request: pytest.FixtureRequest) -> Cluster:
     for crd in (WIDGETS, GADGETS):
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         cluster.api.create(path, crd)
-    asyncio.run(_served(cluster))
+    for plural in ("widgets", "gadgets"):
+        listed = partial(cluster.api.get, f"/apis/{GROUP}/v1/{plural}")
+        wait_for(listed, what=f"{plural} to be served")
     return cluster
-
-
-async def _served(cluster: Cluster) -> None:
-    tls = ssl.create_default_context(cafile=str(cluster.ca_file))
-    async with session(cluster.token, tls) as connections:
-        api = Api(cluster.server, connections, "default")
-        for plural in ("widgets", "gadgets"):
-            async with asyncio.timeout(30):
-                while (await api.get(api.path(plural))).code != 200:
-                    await asyncio.sleep(0.05)
 
 
 @pytest.fixture

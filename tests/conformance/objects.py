@@ -52,7 +52,7 @@ _SPEC: Object = {
     "type": "object",
     "required": ["color"],
     "properties": {
-        "color": _string(enum=["red", "green", "blue"]),
+        "color": _string(enum=["red", "green", "blue"], maxLength=5),
         "size": {"type": "integer", "minimum": 0, "maximum": 100, "default": 1},
         "title": _string(maxLength=10, minLength=2),
         "code": _string(pattern="^[a-z]+$", maxLength=20),
@@ -115,7 +115,7 @@ _SPEC: Object = {
         },
         {
             "rule": "self.size < 50 || self.color != 'blue'",
-            "messageExpression": "'a blue one of ' + string(self.size) + ' is too large'",
+            "messageExpression": "'too large for one that is ' + self.color",
         },
         {"rule": "!has(self.amount) || quantity(string(self.amount)).isGreaterThan(quantity('0'))"},
     ],

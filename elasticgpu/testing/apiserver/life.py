@@ -6,6 +6,7 @@ All functions take plain bodies and change none of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -44,16 +45,7 @@ def readied(kind: Kind, body: Any, namespace: str) -> Json:
         raise bad_request("the body is no object")
     if kind.custom and not body.get("kind"):
         raise bad_request("Object 'Kind' is missing in the body")
-    for field, wanted, words in (
-        ("apiVersion", kind.resource.api_version, "API version"),
-        ("kind", kind.resource.kind, "kind"),
-    ):
-        if body.get(field) and body[field] != wanted:
-            raise bad_request(
-                f"{body['kind']} in version {body.get('apiVersion', '')!r} cannot be handled as a "
-                f"{kind.resource.kind}: the {words} in the data ({body[field]}) does not match the "
-                f"expected {words} ({wanted})"
-            )
+    _check_head(kind, body)
     given = body.get("metadata") or {}
     if not isinstance(given, dict):
         raise bad_request("metadata is no object")
@@ -69,6 +61,24 @@ def readied(kind: Kind, body: Any, namespace: str) -> Json:
         meta.pop("namespace", None)
     rest = {key: value for key, value in body.items() if key not in kind.head}
     return {**rest, "metadata": meta}
+
+
+def _check_head(kind: Kind, body: Json) -> None:
+    what, version, name = kind.resource, body.get("apiVersion"), body.get("kind")
+    if version and version != what.api_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({what.api_version})"
+        )
+    if not name or name == what.kind:
+        return
+    if not kind.custom:
+        raise bad_request(
+            f'{name} in version "{what.version}" cannot be handled as a {what.kind}: no kind '
+            f'"{name}" is registered for version "{what.api_version}"'
+        )
+    error = FieldError("kind", "FieldValueInvalid", f'Invalid value: "{name}": must be {what.kind}')
+    raise invalid(replace(what, kind=name), (body.get("metadata") or {}).get("name", ""), [error])
 
 
 def born(kind: Kind, body: Json, now: datetime, random: Random) -> Json:
@@ -112,7 +122,7 @@ def expected(kind: Kind, body: Json, old: Json, *, patched: bool) -> None:
         text = "Invalid value: 0: must be specified for an update"
         error = FieldError("metadata.resourceVersion", "FieldValueInvalid", text)
         raise invalid(kind.resource, name, [error])
-    if meta.get("uid", before["uid"]) != before["uid"]:
+    if meta.get("uid", before["uid"]) != before["uid"] and not patched:
         why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {before['uid']}"
         raise conflict(kind.resource, name, why)
     if version and version != before["resourceVersion"]:
@@ -122,10 +132,8 @@ def expected(kind: Kind, body: Json, old: Json, *, patched: bool) -> None:
 def grown(kind: Kind, body: Json, old: Json) -> Json:
     """An object after an update of all but its status."""
     before = old["metadata"]
-    meta = {**body["metadata"], **_from(before, *_KEPT, *_LEAVING, "resourceVersion", "generation")}
-    for key in _LEAVING:
-        if key not in before:
-            meta.pop(key, None)
+    meta = {key: value for key, value in body["metadata"].items() if key not in _LEAVING}
+    meta |= _from(before, *_KEPT, *_LEAVING, "resourceVersion", "generation")
     found = {**body, "metadata": meta}
     if kind.status:
         found = {**found, **_from(old, "status")}
@@ -149,7 +157,12 @@ def told(kind: Kind, body: Json, old: Json) -> Json:
 
 
 def check_update(body: Json, old: Json) -> Iterator[FieldError]:
-    """What an update may not do to metadata."""
+    """What the body of an update may not do to metadata."""
+    for key in ("uid", *_LEAVING):
+        value, before = body["metadata"].get(key), old["metadata"].get(key)
+        if value is not None and value != before:
+            text = f'Invalid value: "{value}": field is immutable'
+            yield FieldError(f"metadata.{key}", "FieldValueInvalid", text)
     if terminating(old):
         known = old["metadata"].get("finalizers", [])
         added = [name for name in body["metadata"].get("finalizers", []) if name not in known]

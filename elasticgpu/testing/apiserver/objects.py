@@ -17,7 +17,7 @@ from elasticgpu.api.meta import Key
 from . import crds, leaving, life
 from .kinds import Json, Kind, Registry
 from .leaving import Options
-from .refusal import FieldError, already_exists, bad_request, forbidden, invalid, not_found
+from .refusal import FieldError, Refusal, already_exists, bad_request, forbidden, invalid, not_found
 from .store import Entry, Store
 
 NAMESPACES = "/namespaces"
@@ -62,6 +62,9 @@ class Objects:
     def create(self, kind: Kind, namespace: str, given: Any, terms: Terms) -> Written:
         """A new object."""
         body = life.readied(kind, _unviewed(kind, given), namespace)
+        if body["metadata"].get("resourceVersion"):
+            message = "resourceVersion should not be set on objects to be created"
+            raise Refusal(500, "InternalError", f"Internal error occurred: {message}")
         body = life.born(kind, body, self._clock(), self._random)
         warnings = self._fitted(kind, body, terms)
         name = body["metadata"].get("name", "")
@@ -69,7 +72,7 @@ class Objects:
         key = (namespace, name)
         if name and self.store.get(kind.table, key):
             raise already_exists(kind.resource, name)
-        self._check(kind, body, None)
+        self._check(kind, body, None, list(life.check_name(kind, body)))
         self._prepare(kind, body, None)
         return Written(self._put(kind, key, body, terms.dry), True, warnings)
 
@@ -95,9 +98,10 @@ class Objects:
         change = life.told if sub == "status" else life.grown
         new = change(kind, body, old.body)
         self._prepare(kind, new, old.body)
-        if new == old.body:
+        refused = list(life.check_update(body, old.body))
+        if new == old.body and not refused:
             return Written(old, warnings=warnings)
-        self._check(kind, new, old.body)
+        self._check(kind, new, old.body, refused)
         return Written(self.amend(kind, key, new, dry=terms.dry), warnings=warnings)
 
     def amend(self, kind: Kind, key: Key, body: Json, *, dry: bool = False) -> Entry:
@@ -151,10 +155,9 @@ class Objects:
             }
             raise forbidden(kind.resource, name, why, [cause])
 
-    def _check(self, kind: Kind, body: Json, old: Json | None) -> None:
-        found: list[FieldError] = list(
-            life.check_name(kind, body) if old is None else life.check_update(body, old)
-        )
+    def _check(
+        self, kind: Kind, body: Json, old: Json | None, found: list[FieldError]
+    ) -> None:
         found += kind.checker.errors(body, old)
         if kind.table == crds.TABLE:
             found += crds.errors(body)

@@ -39,23 +39,15 @@ def json_patch(target: Any, steps: Any) -> Any:
     {'a': [1, 2, 3]}
     """
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-        raise bad_request("a JSON patch is a list of operations")
+        raise bad_request("error decoding patch: a JSON patch is a list of operations")
     found = deepcopy(target)
     for step in steps:
         try:
             found = _step(found, step)
         except (_Missing, KeyError, IndexError, TypeError, ValueError) as error:
-            raise _cannot(step) from error
+            message = "the server rejected our request due to an error in our request"
+            raise Refusal(422, "Invalid", message) from error
     return found
-
-
-def _cannot(step: dict[str, Any]) -> Refusal:
-    op, path = step.get("op"), step.get("path")
-    if op == "test":
-        message = f"testing value {path} failed: test failed"
-    else:
-        message = f"{op} operation does not apply: doc is missing path: {path}: missing value"
-    return Refusal(422, "Invalid", f"the server rejected our request due to an error in our request: {message}")
 
 
 def _step(doc: Any, step: dict[str, Any]) -> Any:
@@ -65,7 +57,7 @@ def _step(doc: Any, step: dict[str, Any]) -> Any:
     if op == "remove":
         return _remove(doc, path)
     if op == "replace":
-        _at(doc, path)
+        # Like the API server, and unlike the RFC: what is missing in a map is added.
         return _put(doc, path, deepcopy(step["value"]))
     if op == "test":
         if _at(doc, path) != step["value"]:

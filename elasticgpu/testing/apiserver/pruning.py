@@ -41,11 +41,12 @@ def _prune_map(
 
 
 def default(node: Node, value: Any) -> None:
-    """Fill in the defaults of the fields that are missing, or null where null is not allowed."""
+    """Drop null where it is not allowed, and fill in the defaults of what is missing."""
     if isinstance(value, dict):
         for name, below in node.properties.items():
-            missing = name not in value or (value[name] is None and not below.nullable)
-            if below.has_default and missing:
+            if name in value and value[name] is None and not below.nullable:
+                del value[name]
+            if below.has_default and name not in value:
                 value[name] = deepcopy(below.default)
             if name in value:
                 default(below, value[name])

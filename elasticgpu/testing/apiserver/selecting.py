@@ -20,11 +20,9 @@ _SPLIT = re.compile(r",(?![^(]*\))")
 _TERM = re.compile(r"(?P<path>[^=!]+)(?P<op>==|=|!=)(?P<value>.*)")
 
 
-def selector(kind: Kind, labels: str, fields: str, name: str = "") -> Selects | None:
+def selector(kind: Kind, labels: str, fields: str) -> Selects | None:
     """What both selectors take; None if they take everything. Raises Refusal."""
     tests = [*_by_labels(labels), *_by_fields(kind, fields)]
-    if name:
-        tests.append(lambda body: body["metadata"]["name"] == name)
     if not tests:
         return None
     return lambda body: all(test(body) for test in tests)

@@ -113,7 +113,7 @@ class ApiServer:
         if where.subresource not in ("", *(["status"] if where.kind.status else [])):
             raise no_such_path()
         match request.method:
-            case "GET" if not where.name or _true(request, "watch"):
+            case "GET" if not where.name:
                 return self._collection(request, where)
             case "GET":
                 return self._one(request, where, self.objects.get(where.kind, where.key))
@@ -133,7 +133,7 @@ class ApiServer:
     def _collection(self, request: Request, where: Target) -> Answer | Stream:
         query = dict(request.query)
         if _true(request, "watch"):
-            wanted = Wanted.read(where.kind, where.namespace, where.name, query)
+            wanted = Wanted.read(where.kind, where.namespace, query)
             watch = Watch(self.store, wanted, self._watched(request, where.kind))
             self._watches.add(watch)
             return Stream(watch.lines())
@@ -262,7 +262,7 @@ def _change(request: Request, kind: Kind) -> Callable[[Json], Any]:
         if content == patching.MERGE_PATCH:
             patch = loads(request.body)
             if not isinstance(patch, dict):
-                raise bad_request("a merge patch is an object")
+                raise bad_request("error decoding patch: a merge patch is an object")
             return lambda body: patching.merge(body, patch)
         if content == patching.JSON_PATCH:
             steps = loads(request.body)

@@ -45,16 +45,14 @@ class Wanted:
     seconds: float
 
     @classmethod
-    def read(cls, kind: Kind, namespace: str, name: str, query: dict[str, str]) -> Wanted:
+    def read(cls, kind: Kind, namespace: str, query: dict[str, str]) -> Wanted:
         """From the query of a request. Raises Refusal."""
         text = query.get("resourceVersion", "")
         asks = query.get("sendInitialEvents", "")
         initial = asks in ("true", "1")
         bookmarks = query.get("allowWatchBookmarks", "") in ("true", "1")
         _check(query.get("resourceVersionMatch", ""), asks)
-        selects = selector(
-            kind, query.get("labelSelector", ""), query.get("fieldSelector", ""), name
-        )
+        selects = selector(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
         return cls(
             kind=kind,
             namespace=namespace,
@@ -107,8 +105,7 @@ class Watch:
                 self._waiting.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
         elif wanted.version:
             for event in self._table.log:
-                if event.version > wanted.version:
-                    self._hear(event)
+                self._hear(event)
         self._table.listeners[self._hear] = None
 
     def _fail_old(self) -> None:
@@ -167,9 +164,10 @@ class Watch:
 
     def _hear(self, event: Event) -> None:
         """Take an event in, as this selection sees it: what leaves it is deleted from it."""
-        if self._wanted.namespace not in ("", event.key[0]):
+        wanted = self._wanted
+        if wanted.namespace not in ("", event.key[0]) or event.version <= wanted.version:
             return
-        selects = self._wanted.selects
+        selects = wanted.selects
         if selects is None:
             line = self._shared(event)
         else:
@@ -207,7 +205,7 @@ class Watch:
         return b'{"type":"%s","object":%s}\n' % (change.encode(), encoded)
 
     def _bookmark(self, annotations: dict[str, str]) -> bytes:
-        meta: dict[str, Any] = {"resourceVersion": str(self._store.version), "creationTimestamp": None}
+        meta: dict[str, Any] = {"resourceVersion": str(self._store.version)}
         if annotations:
             meta["annotations"] = annotations
         obj = {**self._wanted.kind.head, "metadata": meta}
