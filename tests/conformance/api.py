@@ -119,6 +119,12 @@ class Api:
             while (await self.get(path)).code != 404:
                 await asyncio.sleep(0.01)
 
+    async def comes(self, path: str) -> None:
+        """Wait until something is there."""
+        async with asyncio.timeout(PATIENCE):
+            while (await self.get(path)).code != 200:
+                await asyncio.sleep(0.01)
+
     @asynccontextmanager
     async def watch(
         self, path: str, *, accept: str = "application/json", **query: str

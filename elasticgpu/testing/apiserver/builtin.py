@@ -5,12 +5,12 @@ Their schemas are not known: what is sent is stored. The manners of each are wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from elasticgpu.api.meta import Resource
 
-from . import eventviews
+from . import checks, crds, eventviews, podactions
 from .kinds import Json, Kind
 from .selecting import at_path
 
@@ -33,7 +33,8 @@ def kinds() -> Iterator[Kind]:
         names="label",
         fields=("status.phase",),
         prepare=_namespace,
-        held=lambda body: bool(body.get("spec", {}).get("finalizers")),
+        waits=lambda body: bool(body.get("spec", {}).get("finalizers")),
+        grace_shown=False,
     )
     yield _kind(
         "v1",
@@ -60,6 +61,9 @@ def kinds() -> Iterator[Kind]:
             *("spec.serviceAccountName", "status.podIP", "status.nominatedNodeName"),
         ),
         prepare=_pod,
+        waits=lambda body: bool(body["metadata"].get("deletionGracePeriodSeconds")),
+        checker=checks.Pods(),
+        actions={"binding": podactions.bind, "eviction": podactions.evict},
     )
     yield _kind(
         "v1",
@@ -67,6 +71,7 @@ def kinds() -> Iterator[Kind]:
         short="ev",
         upserts=True,
         storage="/events",
+        prepare=_event,
         fields=(*(f"involvedObject.{name}" for name in eventviews.REFERENCE), "reason", "type"),
     )
     yield _kind(
@@ -77,7 +82,9 @@ def kinds() -> Iterator[Kind]:
         storage="/events",
         view=eventviews.shown,
         unview=eventviews.stored,
+        prepare=_event,
         fields=("reason", "type"),
+        aliases={f"regarding.{name}": f"involvedObject.{name}" for name in eventviews.REFERENCE},
     )
     yield _kind("coordination.k8s.io/v1", "Lease", upserts=True, unconditional=False)
     yield _kind("scheduling.k8s.io/v1", "PriorityClass", short="pc", **_CLUSTER, generation="content")
@@ -96,8 +103,10 @@ _CLUSTER: Any = {"namespaced": False}
 def _resources() -> Iterator[Kind]:
     """Dynamic resource allocation."""
     group = "resource.k8s.io/v1"
-    yield _kind(group, "ResourceClaim", status=True, unconditional=True)
-    yield _kind(group, "ResourceClaimTemplate")
+    yield _kind(
+        group, "ResourceClaim", status=True, prepare=_claim, checker=checks.ResourceClaims()
+    )
+    yield _kind(group, "ResourceClaimTemplate", prepare=_template, checker=checks.Fixed())
     yield _kind(group, "DeviceClass", **_CLUSTER, plural="deviceclasses", generation="spec")
     yield _kind(
         group,
@@ -127,6 +136,8 @@ def _administration() -> Iterator[Kind]:
         "CustomResourceDefinition",
         **_CLUSTER,
         short="crd",
+        farewell=crds.CLEANUP,
+        grace_shown=False,
         status=True,
         generation="spec",
     )
@@ -140,6 +151,7 @@ def _kind(
     plural: str = "",
     short: str = "",
     fields: tuple[str, ...] = (),
+    aliases: Mapping[str, str] | None = None,
     **manners: Any,
 ) -> Kind:
     group, _, version = api_version.rpartition("/")
@@ -151,7 +163,10 @@ def _kind(
         resource=found,
         singular=singular,
         short_names=(short,) if short else (),
-        fields={path: at_path(path) for path in fields},
+        fields={
+            **{path: at_path(path) for path in fields},
+            **{path: at_path(stored) for path, stored in (aliases or {}).items()},
+        },
         **manners,
     )
 
@@ -167,6 +182,32 @@ def _namespace(body: Json, old: Json | None) -> None:
         body["spec"] = {"finalizers": ["kubernetes"]}
     phase = "Terminating" if "deletionTimestamp" in meta else "Active"
     body["status"] = {**body.get("status", {}), "phase": phase}
+
+
+def _event(body: Json, old: Json | None) -> None:
+    body.setdefault("source", {})
+    for name in ("firstTimestamp", "lastTimestamp", "eventTime"):
+        body.setdefault(name, None)
+    for name in ("reportingComponent", "reportingInstance"):
+        body.setdefault(name, "")
+
+
+def _claim(body: Json, old: Json | None) -> None:
+    body.setdefault("status", {})
+    _requests(body.get("spec", {}))
+
+
+def _template(body: Json, old: Json | None) -> None:
+    spec = body.setdefault("spec", {})
+    spec.setdefault("metadata", {})
+    _requests(spec.get("spec", {}))
+
+
+def _requests(spec: Json) -> None:
+    for one in spec.get("devices", {}).get("requests", ()):
+        if exactly := one.get("exactly"):
+            if exactly.setdefault("allocationMode", "ExactCount") == "ExactCount":
+                exactly.setdefault("count", 1)
 
 
 def _node(body: Json, old: Json | None) -> None:

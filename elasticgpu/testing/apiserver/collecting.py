@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from elasticgpu.api.meta import Key
 
+from . import crds
 from .kinds import Kind, Registry
 from .leaving import FOREGROUND, ORPHAN, Options
 from .life import terminating
@@ -18,6 +19,7 @@ from .store import Event, Store
 
 Json = dict[str, Any]
 
+NAMESPACES = "/namespaces"
 BACKGROUND = Options(policy="Background")
 
 
@@ -45,9 +47,9 @@ class Collector:
         self._writes = writes
         self._later = later
         self._asked = False
+        self._homes: dict[str, tuple[str, Key]] = {}
         self._dependents: dict[str, dict[tuple[str, Key], None]] = {}
         self._changed: dict[tuple[str, Key], None] = {}
-        self._orphaned: dict[str, None] = {}
 
     def notice(self, table: str, event: Event) -> None:
         """Take a write in; what follows from it is done later."""
@@ -56,41 +58,41 @@ class Collector:
             for uid in _owners(event.before.body):
                 self._dependents.get(uid, {}).pop(where, None)
         if event.change == "DELETED":
-            self._orphaned[event.entry.body["metadata"]["uid"]] = None
+            self._gone(table, event)
         else:
-            for uid in _owners(event.entry.body):
-                self._dependents.setdefault(uid, {})[where] = None
-        body = event.entry.body
-        if self._matters(table, event, body) and not self._asked:
+            self._there(where, event.entry.body)
+        if self._changed and not self._asked:
             self._asked = True
             self._later(self.run)
 
-    def _matters(self, table: str, event: Event, body: Json) -> bool:
-        uid = body["metadata"]["uid"]
-        if event.change == "DELETED":
-            matters = uid in self._dependents or bool(_owners(body)) or self._leaving_home(event)
-        else:
-            matters = terminating(body) or bool(_owners(body))
-            if matters:
-                self._changed[table, event.key] = None
-        return matters
+    def _there(self, where: tuple[str, Key], body: Json) -> None:
+        self._homes[body["metadata"]["uid"]] = where
+        owners = _owners(body)
+        for uid in owners:
+            self._dependents.setdefault(uid, {})[where] = None
+        if owners or terminating(body):
+            self._changed[where] = None
 
-    def _leaving_home(self, event: Event) -> bool:
-        home = self._store.get("/namespaces", ("", event.key[0])) if event.key[0] else None
-        if home and terminating(home.body):
-            self._changed["/namespaces", ("", event.key[0])] = None
-            return True
-        return False
+    def _gone(self, table: str, event: Event) -> None:
+        """Look again at its dependents, at owners that wait for it, and at what contained it."""
+        body = event.entry.body
+        uid = body["metadata"]["uid"]
+        self._homes.pop(uid, None)
+        self._changed |= self._dependents.pop(uid, {})
+        for owner in _owners(body):
+            if owner in self._homes:
+                self._changed[self._homes[owner]] = None
+        containers = [(NAMESPACES, ("", event.key[0]))] if event.key[0] else []
+        group, _, plural = table.partition("/")
+        for where in (*containers, (crds.TABLE, ("", f"{plural}.{group}"))):
+            home = self._store.get(*where)
+            if home and terminating(home.body):
+                self._changed[where] = None
 
     def run(self) -> None:
         """Do what follows from the writes noticed so far, and from what that leads to."""
         self._asked = False
-        while self._orphaned or self._changed:
-            gone, self._orphaned = list(self._orphaned), {}
-            for uid in gone:
-                for where in list(self._dependents.get(uid, ())):
-                    self._changed[where] = None
-                self._dependents.pop(uid, None)
+        while self._changed:
             changed, self._changed = list(self._changed), {}
             for table, key in changed:
                 self._look(table, key)
@@ -102,8 +104,10 @@ class Collector:
         body = entry.body
         if terminating(body):
             self._finalize(kind, key, body)
-            if table == "/namespaces":
+            if table == NAMESPACES:
                 self._empty(kind, key)
+            elif crds.CLEANUP in body["metadata"].get("finalizers", ()):
+                self._clean(kind, key, body)
         elif owners := body["metadata"].get("ownerReferences"):
             self._weigh(kind, key, body, owners)
 
@@ -181,6 +185,16 @@ class Collector:
         if not left and entry is not None:
             spec = {k: v for k, v in entry.body.get("spec", {}).items() if k != "finalizers"}
             self._writes.amend(kind, key, {**entry.body, "spec": spec})
+
+    def _clean(self, kind: Kind, key: Key, crd: Json) -> None:
+        """Delete the objects of a kind whose CRD is being deleted, then let that go."""
+        table = f"{crd['spec']['group']}/{crd['spec']['names']['plural']}"
+        custom = self._kind(table)
+        for where in list(self._store.table(table).entries) if custom else ():
+            assert custom is not None  # or there was nothing to delete
+            self._writes.delete(custom, where, BACKGROUND)
+        if not self._store.table(table).entries:
+            self._without(kind, key, crd, crds.CLEANUP)
 
     def _kind(self, table: str) -> Kind | None:
         return next((kind for kind in self._kinds.stored() if kind.table == table), None)

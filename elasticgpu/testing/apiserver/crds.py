@@ -18,6 +18,7 @@ from .ruling import UNCHECKED, judge
 from .selecting import at_path
 from .store import Event
 
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 TABLE = "apiextensions.k8s.io/customresourcedefinitions"
 _AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
@@ -102,17 +103,23 @@ def _cell(read: Callable[[Any], list[Any]]) -> Callable[[Json], Any]:
     return cell
 
 
-def established(crd: Json, now: datetime) -> Json:
-    """A CRD's status once it is served."""
+def complete(crd: Json, now: datetime) -> None:
+    """Fill in what the server knows of a new CRD: its other names and its status."""
     spec = crd["spec"]
-    singular = spec["names"].get("singular") or spec["names"]["kind"].lower()
-    names = {"listKind": f"{spec['names']['kind']}List", "singular": singular, **spec["names"]}
+    names = spec["names"]
+    names.setdefault("singular", names["kind"].lower())
+    names.setdefault("listKind", f"{names['kind']}List")
+    spec.setdefault("conversion", {"strategy": "None"})
+    crd["status"] = _established(spec, now)
+
+
+def _established(spec: Json, now: datetime) -> Json:
     facts = (
         ("NamesAccepted", "NoConflicts", "no conflicts found"),
         ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
     )
     return {
-        "acceptedNames": names,
+        "acceptedNames": spec["names"],
         "conditions": [
             {
                 "type": kind,

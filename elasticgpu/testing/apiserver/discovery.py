@@ -10,6 +10,10 @@ from .kinds import Json, Kind, Registry
 VERSION = "v1.36.3"
 """The Kubernetes whose behaviour is served here."""
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+_ACTIONS: dict[str, Json] = {
+    "binding": {"kind": "Binding"},
+    "eviction": {"kind": "Eviction", "group": "policy", "version": "v1"},
+}
 _AGGREGATED = "apidiscovery.k8s.io/v2"
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -91,6 +95,14 @@ def _listed(kind: Kind) -> Iterable[Json]:
     if kind.categories:
         entry["categories"] = list(kind.categories)
     yield entry
+    for name in kind.actions:
+        yield {
+            "name": f"{what.plural}/{name}",
+            "singularName": "",
+            "namespaced": what.namespaced,
+            **_ACTIONS[name],
+            "verbs": ["create"],
+        }
     for name in _subresources(kind):
         yield {
             "name": f"{what.plural}/{name}",
@@ -108,7 +120,7 @@ def _subresources(kind: Kind) -> list[str]:
 def _aggregate(groups: dict[str, list[Kind]]) -> Json:
     items = [
         {
-            "metadata": {"name": name, "creationTimestamp": None},
+            "metadata": {"name": name},
             "versions": [
                 {
                     "version": version,

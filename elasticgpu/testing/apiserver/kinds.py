@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from elasticgpu.api.meta import Resource
+from elasticgpu.api.meta import Key, Resource
 from elasticgpu.cluster.transport import dumps
 
 from .store import Entry
@@ -17,8 +17,15 @@ Prepare = Callable[[Json, Json | None], None]
 """Called with an object about to be stored, complete but for its version, and the one before."""
 
 
+Action = Callable[[Any, Any, Key, Json], Json]
+"""Called with all objects (`objects.Objects`), the kind, the object's key and the body."""
+
+
 class Column(NamedTuple):
-    """A column of `kubectl get`, and how its cell is read from an object."""
+    """A column of `kubectl get`, and how its cell is read from an object.
+
+    Type "age" is a moment, told as how long ago it was; CRDs call it "date".
+    """
 
     name: str
     type: str
@@ -67,8 +74,14 @@ class Kind:
     generation: Literal["none", "spec", "content"] = "none"
     graceful: bool = False
     """Whether deletion waits for a node that has a grace period."""
-    held: Callable[[Json], bool] = lambda body: False
+    waits: Callable[[Json], bool] = lambda body: False
     """Whether something beside finalizers keeps an object that is being deleted."""
+    grace_shown: bool = True
+    """Whether an object that is being deleted tells its grace period, as a new generation."""
+    farewell: str = ""
+    """A finalizer that the server puts on an object that is to be deleted."""
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    """Subresources that do something when they are created."""
     names: Literal["subdomain", "label", "path"] = "subdomain"
     prepare: Prepare = lambda body, old: None
     fields: Mapping[str, Callable[[Json], str]] = field(default_factory=dict)

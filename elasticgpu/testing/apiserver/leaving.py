@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from elasticgpu.api.meta import Resource
+
 from .kinds import Kind
 from .life import stamp, terminating
-from .refusal import bad_request, conflict
+from .refusal import FieldError, Refusal, conflict, invalid
 
 Json = dict[str, Any]
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _GRACE = 30
+_POLICIES = ("Foreground", "Background", "Orphan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,8 @@ class Options:
         policy = given.get("propagationPolicy") or query.get("propagationPolicy", "")
         if given.get("orphanDependents", query.get("orphanDependents") == "true"):
             policy = policy or "Orphan"
-        if policy not in ("", "Background", "Foreground", "Orphan"):
-            raise bad_request(f"propagationPolicy {policy!r} is not known")
+        if policy not in ("", *_POLICIES):
+            raise _unknown(policy)
         dry = bool(given.get("dryRun") or query.get("dryRun"))
         return cls(
             conditions.get("uid") or "",
@@ -48,34 +51,43 @@ class Options:
         )
 
 
+def _unknown(policy: str) -> Refusal:
+    what = Resource("meta.k8s.io", "v1", "DeleteOptions", "deleteoptions")
+    known = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
+    text = f'Unsupported value: "{policy}": supported values: {known}'
+    return invalid(what, "", [FieldError("propagationPolicy", "FieldValueNotSupported", text)])
+
+
 def expected(kind: Kind, options: Options, old: Json) -> None:
     """Raise Refusal if the one who deletes had another object in mind."""
     meta = old["metadata"]
-    for title, wanted, found in (
-        ("UID", options.uid, meta["uid"]),
-        ("ResourceVersion", options.version, meta["resourceVersion"]),
+    what = replace(kind.resource, plural=kind.resource.kind)
+    for title, wanted, found, guess in (
+        ("UID", options.uid, meta["uid"], "deleted and then recreated"),
+        ("ResourceVersion", options.version, meta["resourceVersion"], "modified"),
     ):
         if wanted and wanted != found:
             why = (
-                f"Precondition failed: {title} in precondition: {wanted}, "
-                f"{title} in object meta: {found}"
+                f"the {title} in the precondition ({wanted}) does not match the {title} in record "
+                f"({found}). The object might have been {guess}"
             )
-            raise conflict(kind.resource, meta["name"], why)
+            raise conflict(what, meta["name"], why)
 
 
-def marked(kind: Kind, options: Options, old: Json, now: datetime) -> Json | None:
-    """The object once its deletion is asked for; None if nothing keeps it and it goes at once."""
+def marked(kind: Kind, options: Options, old: Json, now: datetime) -> Json:
+    """The object once its deletion is asked for."""
     keepers = _keepers(options, old["metadata"].get("finalizers", []))
+    if kind.farewell and not terminating(old):
+        keepers = [*keepers, kind.farewell]
     grace = _grace(options, old) if kind.graceful else 0
-    if not keepers and not grace and not kind.held(old):
-        return None
     meta: Json = {**old["metadata"], "finalizers": keepers}
     if not keepers:
         del meta["finalizers"]
     if not terminating(old):
         meta["deletionTimestamp"] = stamp(now + timedelta(seconds=grace))
-        meta["deletionGracePeriodSeconds"] = grace
-        if "generation" in meta:
+        if kind.grace_shown:
+            meta["deletionGracePeriodSeconds"] = grace
+        if kind.grace_shown and "generation" in meta:
             meta["generation"] += 1
     elif grace < meta.get("deletionGracePeriodSeconds", 0):
         meta["deletionTimestamp"] = stamp(now + timedelta(seconds=grace))
@@ -86,7 +98,7 @@ def marked(kind: Kind, options: Options, old: Json, now: datetime) -> Json | Non
 def released(kind: Kind, body: Json) -> bool:
     """Whether an object that is being deleted has nothing left that keeps it."""
     meta = body["metadata"]
-    if not terminating(body) or meta.get("finalizers") or kind.held(body):
+    if not terminating(body) or meta.get("finalizers") or kind.waits(body):
         return False
     return not (kind.graceful and meta.get("deletionGracePeriodSeconds"))
 

@@ -110,6 +110,16 @@ def check_name(kind: Kind, body: Json) -> Iterator[FieldError]:
         yield FieldError("metadata.name", "FieldValueInvalid", text)
 
 
+def check_owners(body: Json) -> Iterator[FieldError]:
+    """What is wrong with the owner references."""
+    for owner in body["metadata"].get("ownerReferences", ()):
+        for key in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(key):
+                what = "version must not be empty" if key == "apiVersion" else "must not be empty"
+                path = f"metadata.ownerReferences.{key}"
+                yield FieldError(path, "FieldValueInvalid", f'Invalid value: "": {what}')
+
+
 def expected(kind: Kind, body: Json, old: Json, *, patched: bool) -> None:
     """Raise Refusal if the writer had another version or another object in mind."""
     meta, before = body["metadata"], old["metadata"]
@@ -121,7 +131,8 @@ def expected(kind: Kind, body: Json, old: Json, *, patched: bool) -> None:
     if not version and not patched and not kind.unconditional:
         text = "Invalid value: 0: must be specified for an update"
         error = FieldError("metadata.resourceVersion", "FieldValueInvalid", text)
-        raise invalid(kind.resource, name, [error])
+        what = kind.resource
+        raise invalid(what if kind.custom else replace(what, kind=what.plural), name, [error])
     if meta.get("uid", before["uid"]) != before["uid"] and not patched:
         why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {before['uid']}"
         raise conflict(kind.resource, name, why)

@@ -49,7 +49,7 @@ class Objects:
     ) -> None:
         self.store = store
         self.kinds = kinds
-        self._clock = clock
+        self.now = clock
         self._random = random
 
     def get(self, kind: Kind, key: Key) -> Entry:
@@ -65,7 +65,7 @@ class Objects:
         if body["metadata"].get("resourceVersion"):
             message = "resourceVersion should not be set on objects to be created"
             raise Refusal(500, "InternalError", f"Internal error occurred: {message}")
-        body = life.born(kind, body, self._clock(), self._random)
+        body = life.born(kind, body, self.now(), self._random)
         warnings = self._fitted(kind, body, terms)
         name = body["metadata"].get("name", "")
         self._settle(kind, namespace, name)
@@ -115,16 +115,14 @@ class Objects:
         """Delete it, or mark it deleted; the object as it was left, and whether it is gone."""
         old = self.get(kind, key)
         leaving.expected(kind, options, old.body)
-        marked = leaving.marked(kind, options, old.body, self._clock())
-        if options.dry:
-            return old, marked is None
-        if marked is None:
-            self.store.remove(kind.table, key)
-            return old, True
-        marked = deepcopy(marked)
+        marked = deepcopy(leaving.marked(kind, options, old.body, self.now()))
         kind.prepare(marked, old.body)
-        if marked == old.body:
-            return old, False
+        gone = leaving.released(kind, marked)
+        if options.dry or marked == old.body:
+            return old, gone
+        if gone:
+            self.store.remove(kind.table, key)
+            return Entry(marked, self.store.version), True
         return self._put(kind, key, marked, dry=False), False
 
     def _fitted(self, kind: Kind, body: Json, terms: Terms) -> tuple[str, ...]:
@@ -158,7 +156,7 @@ class Objects:
     def _check(
         self, kind: Kind, body: Json, old: Json | None, found: list[FieldError]
     ) -> None:
-        found += kind.checker.errors(body, old)
+        found += [*life.check_owners(body), *kind.checker.errors(body, old)]
         if kind.table == crds.TABLE:
             found += crds.errors(body)
         if found:
@@ -167,7 +165,7 @@ class Objects:
     def _prepare(self, kind: Kind, body: Json, old: Json | None) -> None:
         kind.prepare(body, old)
         if kind.table == crds.TABLE and not body.get("status", {}).get("conditions"):
-            body["status"] = crds.established(body, self._clock())
+            crds.complete(body, self.now())
 
     def _put(self, kind: Kind, key: Key, body: Json, dry: bool) -> Entry:
         return Entry(body, 0) if dry else self.store.put(kind.table, key, body)

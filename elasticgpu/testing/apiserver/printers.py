@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .kinds import Column, Json
 
 
-def _age(body: Json) -> Any:
+def _text(name: str, read: Callable[[Json], Any], *, wide: bool = False) -> Column:
+    return Column(name, "string", read, int(wide))
+
+
+def created(body: Json) -> Any:
+    """When the object was created."""
     return body["metadata"].get("creationTimestamp")
+
+
+NAME = Column("Name", "string", lambda body: body["metadata"]["name"], format="name")
+AGE = Column("Age", "age", created)
+
+
+def _of(section: str, name: str, default: str = "<none>") -> Callable[[Json], Any]:
+    return lambda body: body.get(section, {}).get(name) or default
 
 
 def _last_seen(body: Json) -> Any:
@@ -19,13 +32,35 @@ def _last_seen(body: Json) -> Any:
         or body.get("lastTimestamp")
         or body.get("deprecatedLastTimestamp")
         or body.get("eventTime")
-        or _age(body)
+        or created(body)
     )
 
 
+def _first_seen(body: Json) -> Any:
+    stamp = body.get("firstTimestamp") or body.get("deprecatedFirstTimestamp")
+    return stamp or body.get("eventTime") or created(body)
+
+
+def _ref(body: Json) -> Json:
+    return body.get("involvedObject") or body.get("regarding") or {}
+
+
 def _about(body: Json) -> str:
-    ref = body.get("involvedObject") or body.get("regarding") or {}
-    return f"{ref.get('kind', '').lower()}/{ref.get('name', '')}"
+    return f"{_ref(body).get('kind', '').lower()}/{_ref(body).get('name', '')}"
+
+
+def _source(body: Json) -> str:
+    source = body.get("source") or body.get("deprecatedSource") or {}
+    who = [source.get("component"), source.get("host")]
+    if not any(who):
+        controller = body.get("reportingComponent") or body.get("reportingController")
+        who = [controller, body.get("reportingInstance")]
+    return ", ".join(filter(None, who))
+
+
+def _count(body: Json) -> int:
+    series = body.get("series") or {}
+    return int(series.get("count") or body.get("count") or body.get("deprecatedCount") or 1)
 
 
 def _pod_status(body: Json) -> str:
@@ -56,49 +91,56 @@ def _node_status(body: Json) -> str:
 def _roles(body: Json) -> str:
     prefix = "node-role.kubernetes.io/"
     labels = body["metadata"].get("labels", {})
-    return ",".join(sorted(k.removeprefix(prefix) for k in labels if k.startswith(prefix))) or "<none>"
+    roles = sorted(name.removeprefix(prefix) for name in labels if name.startswith(prefix))
+    return ",".join(roles) or "<none>"
 
 
-_AGE = Column("Age", "date", _age)
+def _claim_state(body: Json) -> str:
+    status = body.get("status", {})
+    states = ["allocated"] if status.get("allocation") else []
+    states += ["reserved"] if status.get("reservedFor") else []
+    states += ["deleted"] if "deletionTimestamp" in body["metadata"] else []
+    return ",".join(states) or "pending"
+
+
+def _keys(*names: str) -> Callable[[Json], int]:
+    return lambda body: sum(len(body.get(name) or {}) for name in names)
+
 
 PRINTERS: Mapping[str, tuple[Column, ...]] = {
     "Pod": (
-        Column("Ready", "string", _pod_ready),
-        Column("Status", "string", _pod_status),
-        Column("Restarts", "string", _restarts),
-        _AGE,
-        Column("Node", "string", lambda b: b.get("spec", {}).get("nodeName", "<none>"), 1),
+        NAME,
+        _text("Ready", _pod_ready),
+        _text("Status", _pod_status),
+        _text("Restarts", _restarts),
+        AGE,
+        _text("IP", _of("status", "podIP"), wide=True),
+        _text("Node", _of("spec", "nodeName"), wide=True),
+        _text("Nominated Node", _of("status", "nominatedNodeName"), wide=True),
     ),
     "Node": (
-        Column("Status", "string", _node_status),
-        Column("Roles", "string", _roles),
-        _AGE,
-        Column(
-            "Version",
-            "string",
-            lambda b: b.get("status", {}).get("nodeInfo", {}).get("kubeletVersion", ""),
-        ),
+        NAME,
+        _text("Status", _node_status),
+        _text("Roles", _roles),
+        AGE,
+        _text("Version", lambda b: _of("status", "nodeInfo", "")(b) and b["status"]["nodeInfo"].get("kubeletVersion", "")),
     ),
-    "Namespace": (
-        Column("Status", "string", lambda b: b.get("status", {}).get("phase", "")),
-        _AGE,
-    ),
-    "ConfigMap": (
-        Column("Data", "integer", lambda b: len(b.get("data", {})) + len(b.get("binaryData", {}))),
-        _AGE,
-    ),
-    "Lease": (
-        Column("Holder", "string", lambda b: b.get("spec", {}).get("holderIdentity")),
-        _AGE,
-    ),
+    "Namespace": (NAME, _text("Status", _of("status", "phase", "")), AGE),
+    "ConfigMap": (NAME, _text("Data", _keys("data", "binaryData")), AGE),
+    "Secret": (NAME, _text("Type", lambda b: b.get("type", "Opaque")), _text("Data", _keys("data")), AGE),
+    "Lease": (NAME, _text("Holder", _of("spec", "holderIdentity", "")), AGE),
+    "ResourceClaim": (NAME, _text("State", _claim_state), AGE),
     "Event": (
-        Column("Last Seen", "date", _last_seen),
-        Column("Type", "string", lambda b: b.get("type")),
-        Column("Reason", "string", lambda b: b.get("reason")),
-        Column("Object", "string", _about),
-        Column("Message", "string", lambda b: b.get("message") or b.get("note")),
+        Column("Last Seen", "age", _last_seen),
+        _text("Type", lambda b: b.get("type")),
+        _text("Reason", lambda b: b.get("reason")),
+        _text("Object", _about),
+        _text("Subobject", lambda b: _ref(b).get("fieldPath", ""), wide=True),
+        _text("Source", _source, wide=True),
+        _text("Message", lambda b: (b.get("message") or b.get("note") or "").strip()),
+        Column("First Seen", "age", _first_seen, 1),
+        Column("Count", "string", _count, 1),
+        NAME._replace(priority=1),
     ),
-    "CustomResourceDefinition": (
-        Column("Created At", "date", _age),
-    ),
+    "CustomResourceDefinition": (NAME, Column("Created At", "date", created)),
 }

@@ -110,6 +110,8 @@ class ApiServer:
             kind = discovery.AGGREGATED_TYPE if aggregated else "application/json"
             return Answer(200, dumps(found), content_type=kind)
         where = target(self.kinds, request.path)
+        if where.subresource in where.kind.actions:
+            return self._act(request, where)
         if where.subresource not in ("", *(["status"] if where.kind.status else [])):
             raise no_such_path()
         match request.method:
@@ -129,6 +131,12 @@ class ApiServer:
                 return self._delete_all(request, where)
             case _:
                 raise method_not_allowed()
+
+    def _act(self, request: Request, where: Target) -> Answer:
+        if request.method != "POST":
+            raise method_not_allowed()
+        action = where.kind.actions[where.subresource]
+        return Answer.of(action(self.objects, where.kind, where.key, _read(request)), 201)
 
     def _collection(self, request: Request, where: Target) -> Answer | Stream:
         query = dict(request.query)
@@ -211,7 +219,7 @@ class ApiServer:
         for entry in found.entries:
             meta = entry.body["metadata"]
             self.objects.delete(where.kind, (meta.get("namespace", ""), meta["name"]), options)
-        items = [where.kind.encoded_item(entry) for entry in found.entries]
+        items = map(_item(where.kind), found.entries)
         what = where.kind.resource
         head = {"kind": f"{what.kind}List", "apiVersion": what.api_version}
         opening = dumps({**head, "metadata": {"resourceVersion": str(self.store.version)}})[:-1]

@@ -6,10 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from .kinds import Column, Json, Kind
-from .printers import PRINTERS
+from .printers import AGE, NAME, PRINTERS
 from .store import Entry
-
-_NAME = Column("Name", "string", lambda body: body["metadata"]["name"], 0, "", "name")
 
 
 class Printer:
@@ -19,8 +17,8 @@ class Printer:
         self._kind = kind
         self._include = include or "Metadata"
         self._now = now
-        own = kind.columns if kind.columns is not None else PRINTERS.get(kind.resource.kind, _AGED)
-        self._columns = (_NAME, *own)
+        built_in = PRINTERS.get(kind.resource.kind, (NAME, AGE))
+        self._columns = built_in if kind.columns is None else (NAME, *kind.columns)
 
     def table(self, entries: list[Entry], metadata: Json) -> Json:
         """The Table of these objects."""
@@ -40,11 +38,13 @@ class Printer:
 
     def _cell(self, column: Column, body: Json) -> Any:
         value = column.read(body)
-        if column.type == "date":
+        if column.type == "age" or (column.type == "date" and self._kind.custom):
             return age(value, self._now)
-        if value is None or isinstance(value, (bool, int, float)):
-            return value if column.type != "string" or value is None else _text(value)
-        return str(value)
+        if column.type == "string" and isinstance(value, bool):
+            return str(value).lower()
+        if column.type == "string" and self._kind.custom and value is not None:
+            return str(value)
+        return value
 
     def _object(self, entry: Entry) -> Any:
         if self._include == "Object":
@@ -55,14 +55,10 @@ class Printer:
         return {**head, "metadata": entry.body["metadata"]}
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _definition(column: Column) -> Json:
     return {
         "name": column.name,
-        "type": "string" if column.type == "date" and column.read is _created else column.type,
+        "type": "string" if column.type == "age" else column.type,
         "format": column.format,
         "description": column.description,
         "priority": column.priority,
@@ -105,10 +101,3 @@ def duration(seconds: int) -> str:
 
 def _two(large: int, unit: str, small: int, below: str) -> str:
     return f"{large}{unit}{small}{below}" if small else f"{large}{unit}"
-
-
-def _created(body: Json) -> Any:
-    return body["metadata"].get("creationTimestamp")
-
-
-_AGED = (Column("Age", "date", _created),)
