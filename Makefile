@@ -8,7 +8,8 @@ SOURCES = elasticgpu provisioners tests benchmarks
 # Percent of branches below which `make coverage` fails.
 FAIL_UNDER = 100
 
-.PHONY: help test test-fast coverage scenarios mutants lint format demo demo-cluster crds names stored \
+.PHONY: help test test-fast conformance coverage scenarios mutants lint format demo demo-cluster crds \
+  names stored \
   protos constraints lines clean
 
 help:  ## what can be made
@@ -30,12 +31,15 @@ test: $(READY)  ## all tests; the real tiers need root and Go
 test-fast: $(READY)  ## the tests that need no cluster
 	$(BIN)/python -m pytest elasticgpu provisioners tests --ignore=tests/cases --ignore=tests/cluster \
 	  --ignore=tests/transport/test_real_server.py --ignore=tests/scenarios/test_real.py \
-	  --ignore=tests/cli/test_real_server.py --ignore=tests/benchmarks $(ARGS)
+	  --ignore=tests/cli/test_real_server.py --ignore=tests/benchmarks -m 'not apiserver' $(ARGS)
 
 coverage: $(READY)  ## every branch of api, rules and provisioner.py is taken by their own tables, without chance
 	$(BIN)/python -m pytest elasticgpu/api elasticgpu/rules elasticgpu/provisioner.py tests/api tests/rules \
 	  tests/provisioner tests/architecture/test_crds.py -q -m 'not hypothesis' --cov --cov-report= $(ARGS)
 	$(BIN)/coverage report --fail-under=$(FAIL_UNDER)
+
+conformance: $(READY)  ## what the embedded API server and a real one do alike, behaviour by behaviour
+	$(BIN)/python -m pytest tests/conformance --table $(ARGS)
 
 scenarios: $(READY)  ## the 65 scenarios on a real API server, with a fault at every write
 	$(BIN)/python -m pytest tests/scenarios $(ARGS)

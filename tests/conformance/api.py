@@ -172,11 +172,15 @@ class Events:
 
 
 @asynccontextmanager
-async def session(token: str = "", tls: ssl.SSLContext | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+async def session(
+    token: str = "", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[aiohttp.ClientSession]:
     """Connections for one test."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     connector = aiohttp.TCPConnector(ssl=tls or True, limit=0)
-    async with aiohttp.ClientSession(headers=headers, connector=connector, read_bufsize=2**20) as found:
+    async with aiohttp.ClientSession(
+        headers=headers, connector=connector, read_bufsize=2**20
+    ) as found:
         yield found
 
 

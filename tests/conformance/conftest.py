@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from functools import partial
 from itertools import count
 
@@ -45,7 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call" and isinstance(item, pytest.Function) and "where" in item.fixturenames:
         report.user_properties.append(("behaviour", (item.originalname, item.callspec.id)))
@@ -95,7 +97,7 @@ async def _at_home(api: Api) -> Api:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Behaviour × server, or how many; taken from the reports, which may be another process's."""
+    """Behaviour by server, or how many; taken from the reports, which may be another process's."""
     rows: dict[str, dict[str, str]] = defaultdict(dict)
     for outcome in ("passed", "failed", "xfailed"):
         for report in terminalreporter.stats.get(outcome, ()):
@@ -107,7 +109,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _print(terminal: pytest.TerminalReporter, rows: dict[str, dict[str, str]]) -> None:
-    terminal.section("conformance: behaviour × server")
+    terminal.section("conformance: behaviour by server")
     words = {"passed": "as stated", "failed": "NOT", "xfailed": "differs"}
     for name, found in sorted(rows.items()):
         if terminal.config.getoption("--table", default=False) or "failed" in found.values():

@@ -1,3 +1,3 @@
-"""Where the embedded server is known to differ, and why: a test that would pass must not be here."""
+"""Where the embedded server is known to differ, and why; a test that passes must not be here."""
 
 DIFFERENCES: dict[str, str] = {}

@@ -73,7 +73,9 @@ async def test_events_are_found_by_what_they_are_about(api: Api) -> None:
     (await api.create(root, event("e", api.namespace))).made()
     assert (await api.get(root, fieldSelector="regarding.name=p")).names == ["e"]
     path = api.path("events")
-    about = f"involvedObject.kind=Pod,involvedObject.name=p,involvedObject.namespace={api.namespace}"
+    about = (
+        f"involvedObject.kind=Pod,involvedObject.name=p,involvedObject.namespace={api.namespace}"
+    )
     assert (await api.get(path, fieldSelector=about)).names == ["e"]
     assert (await api.get(path, fieldSelector="type=Normal")).names == []
 
@@ -155,7 +157,9 @@ async def test_a_resource_claims_spec_never_changes(api: Api) -> None:
     made = (await api.create(api.path("resourceclaims"), claim())).made()
     exactly = made["spec"]["devices"]["requests"][0]["exactly"]
     assert (exactly["allocationMode"], exactly["count"]) == ("ExactCount", 1)
-    refused = await api.patch(api.path("resourceclaims", "a"), {"spec": {"devices": {"requests": []}}})
+    refused = await api.patch(
+        api.path("resourceclaims", "a"), {"spec": {"devices": {"requests": []}}}
+    )
     assert (refused.code, refused.reason) == (422, "Invalid")
     assert refused.message.endswith(": field is immutable")
 

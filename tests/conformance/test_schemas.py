@@ -63,7 +63,9 @@ WRONG = {
         {"amount": True}, mistyped("spec.amount", "integer,string", "boolean"), True
     ),
     "too many items": Wrong(
-        {"tags": ["a", "b", "c", "d", "e"]}, "spec.tags: Too many: 5: must have at most 4 items", True
+        {"tags": ["a", "b", "c", "d", "e"]},
+        "spec.tags: Too many: 5: must have at most 4 items",
+        True,
     ),
     "too many properties": Wrong(
         {"limits": {"a": 1, "b": 2, "c": 3, "d": 4}},
@@ -74,9 +76,7 @@ WRONG = {
         {"limits": {"a": 10}},
         "spec.limits.a: Invalid value: 10: spec.limits.a in body should be less than or equal to 9",
     ),
-    "a set with a value twice": Wrong(
-        {"tags": ["a", "a"]}, 'spec.tags[1]: Duplicate value: "a"'
-    ),
+    "a set with a value twice": Wrong({"tags": ["a", "a"]}, 'spec.tags[1]: Duplicate value: "a"'),
     "a keyed list with a key twice": Wrong(
         {"parts": [{"name": "a"}, {"name": "a"}]}, 'spec.parts[1]: Duplicate value: {"name":"a"}'
     ),
@@ -225,7 +225,9 @@ async def test_a_definition_is_established(api: Api) -> None:
 
 
 async def test_a_definition_under_another_name_is_422(api: Api) -> None:
-    refused = await api.create(api.path("customresourcedefinitions"), WIDGETS | {"metadata": {"name": "x"}})
+    refused = await api.create(
+        api.path("customresourcedefinitions"), WIDGETS | {"metadata": {"name": "x"}}
+    )
     assert (refused.code, refused.reason) == (422, "Invalid")
     assert 'metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group' in (
         refused.message
@@ -238,8 +240,9 @@ async def test_a_kind_comes_and_goes_with_its_definition(api: Api) -> None:
     names = {"kind": plural.capitalize(), "plural": plural}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    name = f"{plural}.{group}"
     crd = {
-        "metadata": {"name": f"{plural}.{group}"},
+        "metadata": {"name": name},
         "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [version]},
     }
     path = f"/apis/{group}/v1/{plural}"
@@ -248,8 +251,7 @@ async def test_a_kind_comes_and_goes_with_its_definition(api: Api) -> None:
     await api.comes(path)
     body = {"apiVersion": f"{group}/v1", "kind": names["kind"], "metadata": {"name": "a"}}
     (await api.create(path, body)).made()
-    name = crd["metadata"]["name"]
-    going = await api.delete(api.path("customresourcedefinitions", str(name)))
+    going = await api.delete(api.path("customresourcedefinitions", name))
     assert going.meta["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
-    await api.gone(api.path("customresourcedefinitions", str(name)))
+    await api.gone(api.path("customresourcedefinitions", name))
     await api.gone(path)

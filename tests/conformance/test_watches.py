@@ -56,7 +56,7 @@ async def test_a_watch_ends_when_its_time_is_over(api: Api) -> None:
 
 
 async def test_bookmarks_come_if_they_are_allowed(api: Api) -> None:
-    """The last one shortly before the end; a young server may miss the moment, so it has several."""
+    """The last one shortly before the end; a young server may miss it, so it has several."""
     version = (await api.get(api.path("widgets"))).version
     for seconds in ("3", "5", "8", "16"):
         query = {"resourceVersion": version, "timeoutSeconds": seconds}
@@ -129,9 +129,7 @@ async def test_what_enters_and_leaves_a_selection_is_added_and_deleted(api: Api)
 async def test_field_selectors_select_events(api: Api) -> None:
     path = api.path("widgets")
     version = (await api.get(path)).version
-    async with api.watch(
-        path, resourceVersion=version, fieldSelector="spec.color=blue"
-    ) as events:
+    async with api.watch(path, resourceVersion=version, fieldSelector="spec.color=blue") as events:
         (await api.create(path, widget("a"))).made()
         (await api.create(path, widget("b", {"color": "blue"}))).made()
         (await api.patch(f"{path}/b", {"spec": {"color": "red"}})).made()

@@ -87,7 +87,9 @@ def kinds() -> Iterator[Kind]:
         aliases={f"regarding.{name}": f"involvedObject.{name}" for name in eventviews.REFERENCE},
     )
     yield _kind("coordination.k8s.io/v1", "Lease", upserts=True, unconditional=False)
-    yield _kind("scheduling.k8s.io/v1", "PriorityClass", short="pc", **_CLUSTER, generation="content")
+    yield _kind(
+        "scheduling.k8s.io/v1", "PriorityClass", short="pc", **_CLUSTER, generation="content"
+    )
     yield _kind("policy/v1", "PodDisruptionBudget", short="pdb", status=True, generation="spec")
     for name, short in (("Deployment", "deploy"), ("DaemonSet", "ds"), ("ReplicaSet", "rs")):
         yield _kind("apps/v1", name, short=short, status=True, generation="spec")
@@ -127,9 +129,7 @@ def _administration() -> Iterator[Kind]:
         status = name == "Validating"
         policy = f"{name}AdmissionPolicy"
         plural = f"{policy.lower()[:-1]}ies"
-        yield _kind(
-            group, policy, **_CLUSTER, plural=plural, status=status, generation="spec"
-        )
+        yield _kind(group, policy, **_CLUSTER, plural=plural, status=status, generation="spec")
         yield _kind(group, f"{policy}Binding", **_CLUSTER, generation="spec")
     yield _kind(
         "apiextensions.k8s.io/v1",
@@ -156,9 +156,7 @@ def _kind(
 ) -> Kind:
     group, _, version = api_version.rpartition("/")
     singular = name.lower()
-    found = Resource(
-        group, version, name, plural or _plural(singular), namespaced, short
-    )
+    found = Resource(group, version, name, plural or _plural(singular), namespaced, short)
     return Kind(
         resource=found,
         singular=singular,
@@ -205,9 +203,9 @@ def _template(body: Json, old: Json | None) -> None:
 
 def _requests(spec: Json) -> None:
     for one in spec.get("devices", {}).get("requests", ()):
-        if exactly := one.get("exactly"):
-            if exactly.setdefault("allocationMode", "ExactCount") == "ExactCount":
-                exactly.setdefault("count", 1)
+        exactly = one.get("exactly")
+        if exactly and exactly.setdefault("allocationMode", "ExactCount") == "ExactCount":
+            exactly.setdefault("count", 1)
 
 
 def _node(body: Json, old: Json | None) -> None:

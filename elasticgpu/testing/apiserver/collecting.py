@@ -40,7 +40,11 @@ class Collector:
     """
 
     def __init__(
-        self, store: Store, kinds: Registry, writes: Writes, later: Callable[[Callable[[], None]], None]
+        self,
+        store: Store,
+        kinds: Registry,
+        writes: Writes,
+        later: Callable[[Callable[[], None]], None],
     ) -> None:
         self._store = store
         self._kinds = kinds

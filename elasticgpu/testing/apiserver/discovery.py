@@ -28,7 +28,11 @@ def answer(kinds: Registry, path: str, accept: str) -> Json | None:
             return {"major": major, "minor": minor, "gitVersion": VERSION, "platform": "any/any"}
         case ["api"]:
             core = [kind for kind in kinds if not kind.resource.group]
-            return _aggregate({"": core}) if aggregated else {"kind": "APIVersions", "versions": ["v1"]}
+            return (
+                _aggregate({"": core})
+                if aggregated
+                else {"kind": "APIVersions", "versions": ["v1"]}
+            )
         case ["apis"]:
             return _aggregate(_groups(kinds)) if aggregated else _group_list(kinds)
         case ["apis", group]:
@@ -70,9 +74,7 @@ def _group(name: str, found: list[Kind]) -> Json:
 
 def _resources(kinds: Registry, group: str, version: str) -> Json | None:
     found = [
-        kind
-        for kind in kinds
-        if (kind.resource.group, kind.resource.version) == (group, version)
+        kind for kind in kinds if (kind.resource.group, kind.resource.version) == (group, version)
     ]
     if not found:
         return None

@@ -20,7 +20,7 @@ _NAMES = (
 
 def shown(body: Json) -> Json:
     """A stored event as `events.k8s.io/v1` has it."""
-    return _renamed(body, {core: new for core, new in _NAMES})
+    return _renamed(body, dict(_NAMES))
 
 
 def stored(body: Json) -> Json:

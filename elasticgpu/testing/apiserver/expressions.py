@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -31,8 +32,8 @@ def _quantity(text: str) -> dict[str, str]:
     return {"quantity": str(quantity.parse(text))}
 
 
-def _value(boxed: Mapping[str, str]) -> Any:
-    return quantity.Fraction(boxed["quantity"])
+def _value(boxed: Mapping[str, str]) -> Fraction:
+    return Fraction(boxed["quantity"])
 
 
 def _is_integer(boxed: Mapping[str, str]) -> bool:
@@ -55,7 +56,11 @@ def _compare(a: Mapping[str, str], b: Mapping[str, str]) -> int:
 
 def _function(name: str, returns: Any, takes: list[Any], member: bool, does: Any) -> Any:
     overload = cel.Overload(
-        f"{name}_of_{len(takes)}", return_type=returns, parameters=takes, is_member=member, impl=does
+        f"{name}_of_{len(takes)}",
+        return_type=returns,
+        parameters=takes,
+        is_member=member,
+        impl=does,
     )
     return cel.FunctionDecl(name, [overload])
 

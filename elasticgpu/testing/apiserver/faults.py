@@ -1,6 +1,6 @@
 """Faults on demand: what a request may meet on its way, and how often.
 
-    server.faults.add(Fault("lose", method="PUT", path="/elasticgpus/d1", nth=2))
+server.faults.add(Fault("lose", method="PUT", path="/elasticgpus/d1", nth=2))
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Faults:
             return answer()
         return await self._through(fault, answer)
 
-    async def _through(self, fault: Fault, answer: Callable[[], Answer | Stream]) -> Answer | Stream:
+    async def _through(
+        self, fault: Fault, answer: Callable[[], Answer | Stream]
+    ) -> Answer | Stream:
         match fault.act:
             case "fail":
                 return Answer.refusing(fault.error)

@@ -3,7 +3,7 @@ r"""The JSONPath of CRDs' columns: fields, escaped dots, indexes and one kind of
 >>> conditions = [{"type": "Bound", "message": "yes"}]
 >>> find('.status.conditions[?(@.type=="Bound")].message')({"status": {"conditions": conditions}})
 ['yes']
->>> find(r".metadata.annotations.example\.com/a")({"metadata": {"annotations": {"example.com/a": 1}}})
+>>> find(r".labels.example\.com/a")({"labels": {"example.com/a": 1}})
 [1]
 """
 

@@ -134,7 +134,10 @@ def expected(kind: Kind, body: Json, old: Json, *, patched: bool) -> None:
         what = kind.resource
         raise invalid(what if kind.custom else replace(what, kind=what.plural), name, [error])
     if meta.get("uid", before["uid"]) != before["uid"] and not patched:
-        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {before['uid']}"
+        why = (
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
+            f"{before['uid']}"
+        )
         raise conflict(kind.resource, name, why)
     if version and version != before["resourceVersion"]:
         raise conflict(kind.resource, name, MODIFIED)

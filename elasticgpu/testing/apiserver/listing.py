@@ -7,7 +7,7 @@ import binascii
 from dataclasses import dataclass
 from typing import Any
 
-from elasticgpu.api.meta import Key
+from elasticgpu.api.meta import Key, Resource
 from elasticgpu.cluster.transport import dumps, loads
 
 from .kinds import Kind
@@ -89,7 +89,10 @@ def _asked(store: Store, table: Table, query: dict[str, str]) -> int:
     text, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     version = number(text)
     if match and not text:
-        raise _query_error("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided")
+        raise _query_error(
+            "resourceVersionMatch",
+            "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+        )
     if match not in ("", "Exact", "NotOlderThan"):
         known = 'supported values: "Exact", "NotOlderThan", ""'
         raise _query_error("resourceVersionMatch", f'Unsupported value: "{match}": {known}')
@@ -104,8 +107,6 @@ def _asked(store: Store, table: Table, query: dict[str, str]) -> int:
 
 
 def _query_error(field: str, text: str) -> Refusal:
-    from elasticgpu.api.meta import Resource
-
     what = Resource("meta.k8s.io", "v1", "ListOptions", "listoptions")
     reason = "FieldValueForbidden" if text.startswith("Forbidden") else "FieldValueNotSupported"
     return invalid(what, "", [FieldError(field, reason, text)])
@@ -114,7 +115,10 @@ def _query_error(field: str, text: str) -> Refusal:
 def number(text: str) -> int:
     """A resourceVersion; 0 for none. Raises Refusal for one that is no number."""
     if not text.isdigit() and text:
-        raise bad_request(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        raise bad_request(
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+            "invalid syntax"
+        )
     return int(text or 0)
 
 

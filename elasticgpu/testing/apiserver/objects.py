@@ -131,7 +131,9 @@ class Objects:
         if unknown and terms.validation == "Strict":
             name = kind.resource.kind
             text = f"strict decoding error: {', '.join(unknown)}"
-            raise bad_request(f'{name} in version "{kind.resource.version}" cannot be handled as a {name}: {text}')
+            raise bad_request(
+                f'{name} in version "{kind.resource.version}" cannot be handled as a {name}: {text}'
+            )
         kind.checker.default(body)
         return tuple(unknown) if terms.validation == "Warn" else ()
 
@@ -145,7 +147,10 @@ class Objects:
             assert what is not None  # it is built in
             raise not_found(what.resource, namespace)
         if life.terminating(home.body):
-            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            why = (
+                f"unable to create new content in namespace {namespace} because it is being "
+                "terminated"
+            )
             cause = {
                 "reason": "NamespaceTerminating",
                 "message": f"namespace {namespace} is being terminated",
@@ -153,9 +158,7 @@ class Objects:
             }
             raise forbidden(kind.resource, name, why, [cause])
 
-    def _check(
-        self, kind: Kind, body: Json, old: Json | None, found: list[FieldError]
-    ) -> None:
+    def _check(self, kind: Kind, body: Json, old: Json | None, found: list[FieldError]) -> None:
         found += [*life.check_owners(body), *kind.checker.errors(body, old)]
         if kind.table == crds.TABLE:
             found += crds.errors(body)

@@ -123,11 +123,22 @@ PRINTERS: Mapping[str, tuple[Column, ...]] = {
         _text("Status", _node_status),
         _text("Roles", _roles),
         AGE,
-        _text("Version", lambda b: _of("status", "nodeInfo", "")(b) and b["status"]["nodeInfo"].get("kubeletVersion", "")),
+        _text(
+            "Version",
+            lambda b: (
+                _of("status", "nodeInfo", "")(b)
+                and b["status"]["nodeInfo"].get("kubeletVersion", "")
+            ),
+        ),
     ),
     "Namespace": (NAME, _text("Status", _of("status", "phase", "")), AGE),
     "ConfigMap": (NAME, _text("Data", _keys("data", "binaryData")), AGE),
-    "Secret": (NAME, _text("Type", lambda b: b.get("type", "Opaque")), _text("Data", _keys("data")), AGE),
+    "Secret": (
+        NAME,
+        _text("Type", lambda b: b.get("type", "Opaque")),
+        _text("Data", _keys("data")),
+        AGE,
+    ),
     "Lease": (NAME, _text("Holder", _of("spec", "holderIdentity", "")), AGE),
     "ResourceClaim": (NAME, _text("State", _claim_state), AGE),
     "Event": (

@@ -15,14 +15,19 @@ class Refusal(Exception):
     """The request is refused; `status()` is the body of the answer."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: Json | None = None, **metadata: str
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Json | None = None,
+        metadata: dict[str, str] | None = None,
     ) -> None:
         super().__init__(f"{code} {reason}: {message}")
         self.code = code
         self.reason = reason
         self.message = message
         self.details = details or {}
-        self.metadata = metadata
+        self.metadata = metadata or {}
 
     def status(self) -> Json:
         """The `Status` object."""
@@ -145,7 +150,7 @@ def unsupported_media(accepted: Iterable[str]) -> Refusal:
 
 def expired(message: str, **metadata: str) -> Refusal:
     """410: what was asked for is no longer known."""
-    return Refusal(410, "Expired", message, **metadata)
+    return Refusal(410, "Expired", message, metadata=metadata)
 
 
 def too_new(asked: int, current: int) -> Refusal:

@@ -59,9 +59,7 @@ def _judge(node: Node, value: Any, old: Any, path: str) -> Iterator[FieldError]:
     elif isinstance(value, list) and node.items:
         known = {same_item(node, one): one for one in old or ()} if node.list_type == "map" else {}
         for number, one in enumerate(value):
-            yield from _judge(
-                node.items, one, known.get(same_item(node, one)), f"{path}[{number}]"
-            )
+            yield from _judge(node.items, one, known.get(same_item(node, one)), f"{path}[{number}]")
 
 
 def _here(node: Node, value: Any, old: Any, path: str) -> Iterator[FieldError]:
@@ -96,9 +94,9 @@ def _said(rule: Rule, scope: Scope) -> str | None:
 
 def _error(rule: Rule, value: Any, path: str, said: str) -> FieldError:
     word = _WORDS[rule.reason]
-    if rule.reason in ("FieldValueForbidden", "FieldValueRequired"):
-        text = f"{word}: {said}"
-    elif isinstance(value, (dict, list)):
+    if rule.reason in ("FieldValueForbidden", "FieldValueRequired") or isinstance(
+        value, (dict, list)
+    ):
         text = f"{word}: {said}"
     else:
         text = f"{word}: {shown(value)}: {said}"

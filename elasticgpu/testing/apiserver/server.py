@@ -31,7 +31,7 @@ from .refusal import (
 from .requests import Answer, Request, Stream, Target, target
 from .store import REMEMBERED, Change, Entry, Store
 from .tables import Printer
-from .watching import Watch, Wanted
+from .watching import Wanted, Watch
 
 Json = dict[str, Any]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -154,9 +154,7 @@ class ApiServer:
         opening = dumps({**head, "metadata": found.metadata()})[:-1]
         return Answer(200, opening + b',"items":[' + items + b"]}")
 
-    def _watched(
-        self, request: Request, kind: Kind
-    ) -> Callable[[Change, Entry], bytes] | None:
+    def _watched(self, request: Request, kind: Kind) -> Callable[[Change, Entry], bytes] | None:
         """How a watch that prints writes its events."""
         printer = self._printer(request, kind)
         if printer is None:
@@ -195,9 +193,7 @@ class ApiServer:
 
     def _patch(self, request: Request, where: Target) -> Answer:
         change = _change(request, where.kind)
-        done = self.objects.patch(
-            where.kind, where.key, change, where.subresource, _terms(request)
-        )
+        done = self.objects.patch(where.kind, where.key, change, where.subresource, _terms(request))
         return self._written(request, where, done)
 
     def _written(self, request: Request, where: Target, done: Written) -> Answer:

@@ -68,12 +68,13 @@ class Wanted:
 def _check(match: str, initial: str) -> None:
     what = Resource("meta.k8s.io", "v1", "ListOptions", "listoptions")
     if initial and match != "NotOlderThan":
-        text = (
-            "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        )
+        text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         raise invalid(what, "", [FieldError("resourceVersionMatch", "FieldValueForbidden", text)])
     if match and not initial:
-        text = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        text = (
+            "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+            "provided"
+        )
         raise invalid(what, "", [FieldError("resourceVersionMatch", "FieldValueForbidden", text)])
 
 
