@@ -30,6 +30,11 @@ class Structural(Checker):
         self._head = {"apiVersion": api_version, "kind": kind}
         self.root = schemas.read(schema)
 
+    @property
+    def schema(self) -> schemas.Node:
+        """The schema of whole objects."""
+        return self.root
+
     def unknown(self, body: Json) -> list[str]:
         """Remove what the schema does not know; the paths of it."""
         return pruning.prune(self.root, body)

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 from elasticgpu.api.meta import Key, Resource
 from elasticgpu.cluster.transport import dumps
 
+from .schemas import Node
+from .shapes import Shape
 from .store import Entry
 
 Json = dict[str, Any]
@@ -37,6 +39,11 @@ class Column(NamedTuple):
 
 class Checker:
     """What a schema does to objects of its kind; this one knows no schema and does nothing."""
+
+    @property
+    def schema(self) -> Node | None:
+        """The schema of whole objects."""
+        return None
 
     def unknown(self, body: Json) -> list[str]:
         """Remove what the schema does not know; the paths of it."""
@@ -97,6 +104,11 @@ class Kind:
     def table(self) -> str:
         """The name of the table its objects are stored in."""
         return self.storage or f"{self.resource.group}/{self.resource.plural}"
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How its lists are merged."""
+        return Shape.of(self.checker.schema)
 
     @cached_property
     def head(self) -> Json:

@@ -25,7 +25,7 @@ _META = frozenset(
         *("labels", "annotations", "ownerReferences", "finalizers", "managedFields"),
     )
 )
-_KEPT = ("name", "namespace", "uid", "creationTimestamp", "generateName")
+_KEPT = ("name", "namespace", "uid", "creationTimestamp", "generateName", "managedFields")
 _LEAVING = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
 
@@ -86,7 +86,7 @@ def born(kind: Kind, body: Json, now: datetime, random: Random) -> Json:
     meta = dict(body["metadata"])
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = names.made_up(meta["generateName"], random)
-    for key in ("resourceVersion", *_LEAVING, "generation"):
+    for key in ("resourceVersion", *_LEAVING, "generation", "managedFields"):
         meta.pop(key, None)
     meta["uid"] = str(UUID(int=random.getrandbits(128), version=4))
     meta["creationTimestamp"] = stamp(now)
@@ -146,7 +146,8 @@ def expected(kind: Kind, body: Json, old: Json, *, patched: bool) -> None:
 def grown(kind: Kind, body: Json, old: Json) -> Json:
     """An object after an update of all but its status."""
     before = old["metadata"]
-    meta = {key: value for key, value in body["metadata"].items() if key not in _LEAVING}
+    ignored = (*_LEAVING, "managedFields")
+    meta = {key: value for key, value in body["metadata"].items() if key not in ignored}
     meta |= _from(before, *_KEPT, *_LEAVING, "resourceVersion", "generation")
     found = {**body, "metadata": meta}
     if kind.status:

@@ -26,6 +26,7 @@ class Request:
     content_type: str = "application/json"
     accept: str = "application/json"
     authorization: str = ""
+    user_agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from weakref import WeakSet
 
 import yaml
 
+from elasticgpu.api.meta import Resource
 from elasticgpu.cluster.transport import dumps, loads
 
-from . import builtin, crds, discovery, patching
+from . import builtin, crds, discovery, patching, strategic
 from .collecting import Collector
 from .faults import Faults
 from .kinds import Kind, Registry
@@ -21,9 +22,11 @@ from .leaving import Options
 from .listing import page
 from .objects import Objects, Terms, Written
 from .refusal import (
+    FieldError,
     Refusal,
     about,
     bad_request,
+    invalid,
     method_not_allowed,
     no_such_path,
     unsupported_media,
@@ -34,6 +37,7 @@ from .tables import Printer
 from .watching import Wanted, Watch
 
 Json = dict[str, Any]
+APPLY_PATCH = "application/apply-patch+yaml"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _FIRST_VERSION = 100
 """So that there are versions which are too old, as on a server that has run for a while."""
@@ -192,8 +196,20 @@ class ApiServer:
         return self._written(request, where, done)
 
     def _patch(self, request: Request, where: Target) -> Answer:
+        if _content(request) == APPLY_PATCH:
+            return self._apply(request, where)
         change = _change(request, where.kind)
         done = self.objects.patch(where.kind, where.key, change, where.subresource, _terms(request))
+        return self._written(request, where, done)
+
+    def _apply(self, request: Request, where: Target) -> Answer:
+        if not request.query.get("fieldManager"):
+            what = Resource("meta.k8s.io", "v1", "PatchOptions", "patchoptions")
+            text = "Required value: is required for apply patch"
+            raise invalid(what, "", [FieldError("fieldManager", "FieldValueRequired", text)])
+        done = self.objects.apply(
+            where.kind, where.key, _read(request), where.subresource, _terms(request)
+        )
         return self._written(request, where, done)
 
     def _written(self, request: Request, where: Target, done: Written) -> Answer:
@@ -243,16 +259,25 @@ def _terms(request: Request) -> Terms:
     dry = request.query.get("dryRun", "")
     if dry not in ("", "All"):
         raise bad_request(f'dryRun: Unsupported value: "{dry}": supported values: "All"')
-    return Terms(bool(dry), request.query.get("fieldValidation") or "Warn")
+    return Terms(
+        bool(dry),
+        request.query.get("fieldValidation") or "Warn",
+        request.query.get("fieldManager") or request.user_agent.partition("/")[0] or "unknown",
+        request.query.get("force", "") in ("true", "1"),
+    )
+
+
+def _content(request: Request) -> str:
+    return request.content_type.partition(";")[0].strip()
 
 
 def _read(request: Request) -> Any:
     """The body, JSON or YAML."""
-    kind = request.content_type.partition(";")[0].strip()
+    kind = _content(request)
     try:
         if kind in ("application/json", ""):
             return loads(request.body)
-        if kind in ("application/yaml", "application/apply-patch+yaml"):
+        if kind in ("application/yaml", APPLY_PATCH):
             return yaml.safe_load(request.body)
     except (ValueError, yaml.YAMLError) as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from error
@@ -261,7 +286,7 @@ def _read(request: Request) -> Any:
 
 def _change(request: Request, kind: Kind) -> Callable[[Json], Any]:
     """What a patch makes of an object."""
-    content = request.content_type.partition(";")[0].strip()
+    content = _content(request)
     try:
         if content == patching.MERGE_PATCH:
             patch = loads(request.body)
@@ -271,6 +296,10 @@ def _change(request: Request, kind: Kind) -> Callable[[Json], Any]:
         if content == patching.JSON_PATCH:
             steps = loads(request.body)
             return lambda body: patching.json_patch(body, steps)
+        if content == strategic.STRATEGIC_PATCH and not kind.custom:
+            changes = loads(request.body)
+            return lambda body: strategic.merge(kind.shape, body, changes)
     except ValueError as error:
         raise bad_request(f"error decoding patch: {error}") from error
-    raise unsupported_media([patching.JSON_PATCH, patching.MERGE_PATCH])
+    own = [] if kind.custom else [strategic.STRATEGIC_PATCH]
+    raise unsupported_media([patching.JSON_PATCH, patching.MERGE_PATCH, *own, APPLY_PATCH])

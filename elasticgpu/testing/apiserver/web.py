@@ -44,6 +44,7 @@ class _Handler:
             request.headers.get("Content-Type", "application/json"),
             request.headers.get("Accept", ""),
             request.headers.get("Authorization", ""),
+            request.headers.get("User-Agent", ""),
         )
         try:
             answer = await self._server.serve(asked)
