@@ -36,12 +36,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where the embedded server is known to differ its test has to fail, for the reason given."""
+    """On the embedded server time is virtual; where it is known to differ its test has to fail."""
     for item in items:
-        if isinstance(item, pytest.Function) and item.name.endswith("[embedded]"):
-            reason = DIFFERENCES.get(item.originalname)
-            if reason:
+        if isinstance(item, pytest.Function) and _where(item) == "embedded":
+            item.add_marker(pytest.mark.looptime)
+            if reason := DIFFERENCES.get(item.originalname):
                 item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+def _where(item: pytest.Function) -> str:
+    """Which server a test asks; nothing for tests of other kinds."""
+    return str(item.callspec.params.get("where", "")) if hasattr(item, "callspec") else ""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,8 +54,8 @@ def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.when == "call" and isinstance(item, pytest.Function) and "where" in item.fixturenames:
-        report.user_properties.append(("behaviour", (item.originalname, item.callspec.id)))
+    if report.when == "call" and isinstance(item, pytest.Function) and _where(item):
+        report.user_properties.append(("behaviour", (item.originalname, _where(item))))
     return report
 
 
@@ -99,7 +104,7 @@ async def _at_home(api: Api) -> Api:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Behaviour by server, or how many; taken from the reports, which may be another process's."""
     rows: dict[str, dict[str, str]] = defaultdict(dict)
-    for outcome in ("passed", "failed", "xfailed"):
+    for outcome in ("passed", "xfailed", "failed"):  # the last one counts
         for report in terminalreporter.stats.get(outcome, ()):
             for name, value in getattr(report, "user_properties", ()):
                 if name == "behaviour":
