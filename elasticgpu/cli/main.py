@@ -15,6 +15,7 @@ import click
 
 from .processes import agent, controller, crds
 from .questions import get, release, tree, why
+from .standing import apiserver
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 and the signal's number."""
@@ -45,5 +46,5 @@ def main() -> None:
     """GPUs on Kubernetes as easy to share as disks."""
 
 
-for command in (get, tree, why, release, controller, agent, crds):
+for command in (get, tree, why, release, controller, agent, crds, apiserver):
     main.add_command(command)

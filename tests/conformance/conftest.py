@@ -39,7 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """On the embedded server time is virtual; where it is known to differ its test has to fail."""
     for item in items:
         if isinstance(item, pytest.Function) and _where(item) == "embedded":
-            item.add_marker(pytest.mark.looptime)
+            if item.get_closest_marker("looptime") is None:
+                item.add_marker(pytest.mark.looptime)
             if reason := DIFFERENCES.get(item.originalname):
                 item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 

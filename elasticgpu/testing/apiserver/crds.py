@@ -28,6 +28,7 @@ class Structural(Checker):
 
     def __init__(self, kind: str, api_version: str, schema: Json) -> None:
         self._head = {"apiVersion": api_version, "kind": kind}
+        self.openapi = schema
         self.root = schemas.read(schema)
 
     @property

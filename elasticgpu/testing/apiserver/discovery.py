@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .kinds import Json, Kind, Registry
+from .version import VERSION
 
-VERSION = "v1.36.3"
-"""The Kubernetes whose behaviour is served here."""
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 _ACTIONS: dict[str, Json] = {
     "binding": {"kind": "Binding"},

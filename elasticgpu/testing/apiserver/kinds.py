@@ -45,6 +45,9 @@ class Checker:
         """The schema of whole objects."""
         return None
 
+    openapi: Json = {}
+    """The same as a CRD or a document has it."""
+
     def unknown(self, body: Json) -> list[str]:
         """Remove what the schema does not know; the paths of it."""
         return []
@@ -137,6 +140,8 @@ class Registry:
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, str, str], Kind] = {}
+        self.changes = 0
+        """How often what is served has changed."""
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(list(self._kinds.values()))
@@ -145,11 +150,13 @@ class Registry:
         """Serve it from now on, instead of what had its place."""
         what = kind.resource
         self._kinds[what.group, what.version, what.plural] = kind
+        self.changes += 1
 
     def remove(self, kind: Kind) -> None:
         """Serve it no longer."""
         what = kind.resource
         self._kinds.pop((what.group, what.version, what.plural), None)
+        self.changes += 1
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         """The kind under that path."""

@@ -124,8 +124,8 @@ class Objects:
         if old is None and not sub:
             if uid := config["metadata"].get("uid"):
                 why = (
-                    f"uid mismatch: the provided object specified uid {uid}, and no existing object "
-                    "was found"
+                    f"uid mismatch: the provided object specified uid {uid}, and no existing "
+                    "object was found"
                 )
                 raise conflict(kind.resource, key[1], why)
             named = {**given, "metadata": {**given.get("metadata", {}), "name": key[1]}}

@@ -14,7 +14,7 @@ import yaml
 from elasticgpu.api.meta import Resource
 from elasticgpu.cluster.transport import dumps, loads
 
-from . import builtin, crds, discovery, patching, strategic
+from . import builtin, crds, discovery, openapi, patching, strategic
 from .collecting import Collector
 from .faults import Faults
 from .kinds import Kind, Registry
@@ -109,6 +109,7 @@ class ApiServer:
         if request.path in ("/healthz", "/livez", "/readyz"):
             return Answer(200, b"ok", content_type="text/plain")
         found = discovery.answer(self.kinds, request.path, request.accept)
+        found = found or openapi.answer(self.kinds, request.path)
         if found is not None:
             aggregated = found.get("kind") == "APIGroupDiscoveryList"
             kind = discovery.AGGREGATED_TYPE if aggregated else "application/json"

@@ -50,10 +50,10 @@ class _Handler:
             answer = await self._server.serve(asked)
             if isinstance(answer, Stream):
                 return await _streamed(request, answer)
-        except ConnectionResetError:
+        except ConnectionResetError:  # a fault, or the client has gone: there is no answer
             if request.transport:
                 request.transport.abort()
-            raise
+            return web.Response()
         return _whole(answer)
 
 

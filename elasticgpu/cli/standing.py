@@ -1,0 +1,34 @@
+"""`elasticgpu apiserver`: an API server in memory, for trying things out without a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="any that is free",
+    help="Port to listen on.",
+)
+@click.option(
+    "--write-kubeconfig",
+    "file",
+    type=click.Path(dir_okay=False, resolve_path=True, path_type=Path),
+    help="Write a kubeconfig there, for as long as the server runs.",
+)
+@click.option("--bare", is_flag=True, help="Serve Kubernetes' own kinds alone, without ours.")
+def apiserver(host: str, port: int, file: Path | None, bare: bool) -> None:
+    """Serve the Kubernetes API from memory, for tests and demonstrations.
+
+    No containers run here, nobody is asked who he is, and nothing is kept.
+    """
+    from elasticgpu.testing.apiserver.standing import run
+
+    run(host=host, port=port, file=file, ours=not bare, say=click.echo)
+    click.echo("API server: stopped", err=True)

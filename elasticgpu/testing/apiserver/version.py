@@ -1,0 +1,3 @@
+"""The Kubernetes whose behaviour is served here."""
+
+VERSION = "v1.36.3"
