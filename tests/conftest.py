@@ -23,7 +23,11 @@ REAL = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Quick tests first: meanwhile Kubernetes may still be building. Of those that need it, the
     ones that start and kill clusters of their own come before the shared one runs."""
-    items.sort(key=lambda item: (item.nodeid.startswith(REAL), "test_leftovers" not in item.nodeid))
+    items.sort(key=lambda item: (_is_real(item), "test_leftovers" not in item.nodeid))
+
+
+def _is_real(item: pytest.Item) -> bool:
+    return item.nodeid.startswith(REAL) or item.get_closest_marker("apiserver") is not None
 
 
 class Halves(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types

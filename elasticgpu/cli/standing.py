@@ -24,7 +24,7 @@ import click
 )
 @click.option("--bare", is_flag=True, help="Serve Kubernetes' own kinds alone, without ours.")
 def apiserver(host: str, port: int, file: Path | None, bare: bool) -> None:
-    """Serve the Kubernetes API from memory, for tests and demonstrations.
+    """Serve the Kubernetes API from memory, without a cluster.
 
     No containers run here, nobody is asked who he is, and nothing is kept.
     """

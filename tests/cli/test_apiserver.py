@@ -1,4 +1,4 @@
-"""`elasticgpu apiserver` as a process: it says where it is, serves our kinds, and leaves nothing."""
+"""`elasticgpu apiserver` as a process: says where it is, serves our kinds, leaves nothing."""
 
 from __future__ import annotations
 
