@@ -65,6 +65,9 @@ demo-cluster: $(READY)
 bench-bind: $(READY)  ## binds beside the PV controller and the server's ceiling; ARGS=--quick; ends in one line of JSON
 	$(BIN)/python -m benchmarks.bind $(ARGS)
 
+bench-apiserver: $(READY)  ## the embedded API server beside a real one; ends in one line of JSON
+	$(BIN)/python -m benchmarks.apiserver $(ARGS)
+
 crds: $(READY)  ## regenerate crds/ and the chart's copy
 	$(BIN)/python -m elasticgpu.api.schema crds/
 	cp crds/*.yaml helm/elasticgpu/files/crds/

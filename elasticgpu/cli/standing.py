@@ -28,7 +28,13 @@ def apiserver(host: str, port: int, file: Path | None, bare: bool) -> None:
 
     No containers run here, nobody is asked who he is, and nothing is kept.
     """
-    from elasticgpu.testing.apiserver.standing import run
+    import asyncio
+    from contextlib import suppress
 
-    run(host=host, port=port, file=file, ours=not bare, say=click.echo)
+    from elasticgpu.testing.apiserver.standing import stand
+
+    from .running import loop_factory
+
+    with suppress(asyncio.CancelledError), asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(stand(host=host, port=port, file=file, ours=not bare, say=click.echo))
     click.echo("API server: stopped", err=True)

@@ -31,7 +31,7 @@ _LEAVING = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
 def stamp(now: datetime) -> str:
     """A moment as objects bear it."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def terminating(body: Json) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -39,15 +39,13 @@ def kubeconfig(url: str) -> str:
     return yaml.safe_dump(body, sort_keys=False)
 
 
-def run(*, host: str, port: int, file: Path | None, ours: bool, say: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C; `file` is a kubeconfig for as long as that takes."""
-    with suppress(asyncio.CancelledError):
-        asyncio.run(_stand(host, port, file, ours, say))
-
-
-async def _stand(
-    host: str, port: int, file: Path | None, ours: bool, say: Callable[[str], None]
+async def stand(
+    *, host: str, port: int, file: Path | None, ours: bool, say: Callable[[str], None]
 ) -> None:
+    """Serve until SIGTERM or Ctrl-C; `file` is a kubeconfig for as long as that takes.
+
+    Ends by CancelledError, whoever cancels.
+    """
     task = asyncio.current_task()
     assert task is not None  # this is one
     for name in (signal.SIGTERM, signal.SIGINT):
