@@ -6,9 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from elasticgpu.api.meta import Key
+
+from . import life
 from .fieldsets import FieldSet, Path, told
-from .ownership import Manager, Owners, owned
-from .refusal import Refusal
+from .kinds import Kind
+from .ownership import Manager, Owners, owned, writable
+from .refusal import Refusal, bad_request, conflict
+from .requests import Terms
 from .shapes import Shape
 
 Json = dict[str, Any]
@@ -26,10 +31,42 @@ class Wish:
     force: bool
     api_version: str
 
+    @classmethod
+    def read(cls, kind: Kind, key: Key, given: Any, sub: str, terms: Terms) -> Wish:
+        """What a request asks for. Raises Refusal if it is no apply of that object."""
+        if not isinstance(given, dict) or not given.get("kind") or not given.get("apiVersion"):
+            raise bad_request("invalid object type: /, Kind=")
+        meta = given.get("metadata") or {}
+        if "managedFields" in meta:
+            raise bad_request("metadata.managedFields must be nil")
+        if meta.get("name", key[1]) != key[1]:
+            raise bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL "
+                f"({key[1]})"
+            )
+        config = life.readied(kind, given, key[0])
+        kind.checker.unknown(config)
+        return cls(
+            shape=kind.shape,
+            config=config,
+            who=Manager(terms.manager, "Apply", sub),
+            keeps=writable(sub, kind.status),
+            force=terms.force,
+            api_version=kind.resource.api_version,
+        )
+
     @property
     def fields(self) -> FieldSet:
         """What the one who applies owns from now on."""
         return frozenset(owned(self.shape, self.config, self.keeps))
+
+    def new(self, kind: Kind, key: Key) -> Json:
+        """The body of an object that is not there yet. Raises Refusal if it ought to be."""
+        meta = self.config["metadata"]
+        if uid := meta.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object "
+            raise conflict(kind.resource, key[1], why + "was found")
+        return {**kind.head, **self.config, "metadata": {**meta, "name": key[1]}}
 
 
 def apply(wish: Wish, live: Json, owners: Owners) -> tuple[Json, Owners]:

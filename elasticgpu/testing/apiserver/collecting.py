@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from elasticgpu.api.meta import Key
 
 from . import crds
+from .admitting import NAMESPACES
 from .kinds import Kind, Registry
 from .leaving import FOREGROUND, ORPHAN, Options
 from .life import terminating
@@ -19,7 +20,7 @@ from .store import Event, Store
 
 Json = dict[str, Any]
 
-NAMESPACES = "/namespaces"
+
 BACKGROUND = Options(policy="Background")
 
 

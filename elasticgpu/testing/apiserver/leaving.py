@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from elasticgpu.api.meta import Resource
-
 from .kinds import Kind
 from .life import stamp, terminating
-from .refusal import FieldError, Refusal, conflict, invalid
+from .refusal import bad_options, conflict
 
 Json = dict[str, Any]
 
@@ -40,7 +38,9 @@ class Options:
         if given.get("orphanDependents", query.get("orphanDependents") == "true"):
             policy = policy or "Orphan"
         if policy not in ("", *_POLICIES):
-            raise _unknown(policy)
+            known = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
+            text = f'Unsupported value: "{policy}": supported values: {known}'
+            raise bad_options("DeleteOptions", "propagationPolicy", text)
         dry = bool(given.get("dryRun") or query.get("dryRun"))
         return cls(
             conditions.get("uid") or "",
@@ -49,13 +49,6 @@ class Options:
             policy,
             dry,
         )
-
-
-def _unknown(policy: str) -> Refusal:
-    what = Resource("meta.k8s.io", "v1", "DeleteOptions", "deleteoptions")
-    known = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
-    text = f'Unsupported value: "{policy}": supported values: {known}'
-    return invalid(what, "", [FieldError("propagationPolicy", "FieldValueNotSupported", text)])
 
 
 def expected(kind: Kind, options: Options, old: Json) -> None:

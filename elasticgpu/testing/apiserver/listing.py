@@ -7,11 +7,11 @@ import binascii
 from dataclasses import dataclass
 from typing import Any
 
-from elasticgpu.api.meta import Key, Resource
+from elasticgpu.api.meta import Key
 from elasticgpu.cluster.transport import dumps, loads
 
 from .kinds import Kind
-from .refusal import FieldError, Refusal, bad_request, expired, invalid, too_new
+from .refusal import bad_options, bad_request, expired, too_new
 from .selecting import Selects, selector
 from .store import Entry, Store, Table
 
@@ -89,13 +89,16 @@ def _asked(store: Store, table: Table, query: dict[str, str]) -> int:
     text, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     version = number(text)
     if match and not text:
-        raise _query_error(
+        raise bad_options(
+            "ListOptions",
             "resourceVersionMatch",
             "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
         )
     if match not in ("", "Exact", "NotOlderThan"):
         known = 'supported values: "Exact", "NotOlderThan", ""'
-        raise _query_error("resourceVersionMatch", f'Unsupported value: "{match}": {known}')
+        raise bad_options(
+            "ListOptions", "resourceVersionMatch", f'Unsupported value: "{match}": {known}'
+        )
     if version > store.version:
         raise too_new(version, store.version)
     exact = match == "Exact" or (not match and query.get("limit") and version)
@@ -104,12 +107,6 @@ def _asked(store: Store, table: Table, query: dict[str, str]) -> int:
     if version < table.forgotten:
         raise expired(f"The provided resource version is too old: {version} ({table.forgotten})")
     return version
-
-
-def _query_error(field: str, text: str) -> Refusal:
-    what = Resource("meta.k8s.io", "v1", "ListOptions", "listoptions")
-    reason = "FieldValueForbidden" if text.startswith("Forbidden") else "FieldValueNotSupported"
-    return invalid(what, "", [FieldError(field, reason, text)])
 
 
 def number(text: str) -> int:

@@ -14,35 +14,16 @@ from typing import Any
 
 from elasticgpu.api.meta import Key
 
-from . import crds, fieldsets, leaving, life, ownership
+from . import admitting, crds, leaving, life, ownership
 from .applying import Wish, apply
 from .kinds import Json, Kind, Registry
 from .leaving import Options
 from .ownership import Manager, Owners
-from .refusal import (
-    FieldError,
-    Refusal,
-    already_exists,
-    bad_request,
-    conflict,
-    forbidden,
-    invalid,
-    not_found,
-)
+from .refusal import Refusal, already_exists, not_found
+from .requests import Terms
 from .store import Entry, Store
 
-NAMESPACES = "/namespaces"
 Patch = Callable[[Json], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a write says about itself, in its query."""
-
-    dry: bool = False
-    validation: str = "Warn"
-    manager: str = "unknown"
-    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +67,13 @@ class Objects:
             message = "resourceVersion should not be set on objects to be created"
             raise Refusal(500, "InternalError", f"Internal error occurred: {message}")
         body = life.born(kind, body, self.now(), self._random)
-        warnings = self._fitted(kind, body, terms)
+        warnings = admitting.fitted(kind, body, terms)
         name = body["metadata"].get("name", "")
-        self._settle(kind, namespace, name)
+        admitting.settle(self.store, kind, namespace, name)
         key = (namespace, name)
         if name and self.store.get(kind.table, key):
             raise already_exists(kind.resource, name)
-        self._check(kind, body, None, list(life.check_name(kind, body)))
+        admitting.check(kind, body, None, list(life.check_name(kind, body)))
         self._prepare(kind, body, None)
         if owners:
             now, version = body["metadata"]["creationTimestamp"], kind.resource.api_version
@@ -116,27 +97,12 @@ class Objects:
 
     def apply(self, kind: Kind, key: Key, given: Any, sub: str, terms: Terms) -> Written:
         """A server-side apply; it may create the object."""
-        config = _config(kind, given, key)
-        keeps = ownership.writable(sub, kind.status)
-        who = Manager(terms.manager, "Apply", sub)
-        wish = Wish(kind.shape, config, who, keeps, terms.force, kind.resource.api_version)
+        wish = Wish.read(kind, key, _unviewed(kind, given), sub, terms)
         old = self.store.get(kind.table, key)
         if old is None and not sub:
-            if uid := config["metadata"].get("uid"):
-                why = (
-                    f"uid mismatch: the provided object specified uid {uid}, and no existing "
-                    "object was found"
-                )
-                raise conflict(kind.resource, key[1], why)
-            named = {**given, "metadata": {**given.get("metadata", {}), "name": key[1]}}
-            return self.create(kind, key[0], named, terms, {who: wish.fields})
+            return self.create(kind, key[0], wish.new(kind, key), terms, {wish.who: wish.fields})
         old = old or self.get(kind, key)
-        owners = ownership.read(old.body) or {
-            Manager(ownership.BEFORE, "Update"): frozenset(
-                ownership.owned(kind.shape, old.body, lambda path: True)
-            )
-        }
-        body, owners = apply(wish, old.body, owners)
+        body, owners = apply(wish, old.body, ownership.read(kind.shape, old.body))
         given = {**kind.head, **body}
         return self._replace(kind, key, given, old, sub, terms, patched=True, owners=owners)
 
@@ -154,28 +120,18 @@ class Objects:
     ) -> Written:
         body = life.readied(kind, given, key[0])
         life.expected(kind, body, old.body, patched=patched)
-        warnings = self._fitted(kind, body, terms)
+        warnings = admitting.fitted(kind, body, terms)
         change = life.told if sub == "status" else life.grown
         new = change(kind, body, old.body)
         self._prepare(kind, new, old.body)
-        new = self._owned(kind, new, old.body, owners, Manager(terms.manager, "Update", sub))
+        who = Manager(terms.manager, "Update", sub)
+        now, version = life.stamp(self.now()), kind.resource.api_version
+        new = ownership.kept(kind.shape, new, old.body, owners, who, version, now)
         refused = list(life.check_update(body, old.body))
         if new == old.body and not refused:
             return Written(old, warnings=warnings)
-        self._check(kind, new, old.body, refused)
+        admitting.check(kind, new, old.body, refused)
         return Written(self.amend(kind, key, new, dry=terms.dry), warnings=warnings)
-
-    def _owned(self, kind: Kind, new: Json, old: Json, owners: Owners | None, who: Manager) -> Json:
-        """The object with its owners, if anybody ever asked for them."""
-        before = old["metadata"].get("managedFields", [])
-        if owners is None and not before:
-            return new
-        if owners is None:
-            has, had = (dict(fieldsets.leaves(kind.shape, body)) for body in (new, old))
-            owners = ownership.after_update(ownership.read(old), who, had, has)
-        now = life.stamp(self.now())
-        managed = ownership.written(owners, before, kind.resource.api_version, now)
-        return {**new, "metadata": {**new["metadata"], "managedFields": managed}}
 
     def amend(self, kind: Kind, key: Key, body: Json, *, dry: bool = False) -> Entry:
         """Store an object changed; drop it if it was being deleted and nothing keeps it now."""
@@ -198,46 +154,6 @@ class Objects:
             return Entry(marked, self.store.version), True
         return self._put(kind, key, marked, dry=False), False
 
-    def _fitted(self, kind: Kind, body: Json, terms: Terms) -> tuple[str, ...]:
-        """Prune and default the body; what was unknown is a warning, or refused if strict."""
-        unknown = [f'unknown field "{path}"' for path in kind.checker.unknown(body)]
-        if unknown and terms.validation == "Strict":
-            name = kind.resource.kind
-            text = f"strict decoding error: {', '.join(unknown)}"
-            raise bad_request(
-                f'{name} in version "{kind.resource.version}" cannot be handled as a {name}: {text}'
-            )
-        kind.checker.default(body)
-        return tuple(unknown) if terms.validation == "Warn" else ()
-
-    def _settle(self, kind: Kind, namespace: str, name: str) -> None:
-        """Raise Refusal if nothing can be made in that namespace."""
-        if not kind.resource.namespaced:
-            return
-        home = self.store.get(NAMESPACES, ("", namespace))
-        if home is None:
-            what = self.kinds.find("", "v1", "namespaces")
-            assert what is not None  # it is built in
-            raise not_found(what.resource, namespace)
-        if life.terminating(home.body):
-            why = (
-                f"unable to create new content in namespace {namespace} because it is being "
-                "terminated"
-            )
-            cause = {
-                "reason": "NamespaceTerminating",
-                "message": f"namespace {namespace} is being terminated",
-                "field": "metadata.namespace",
-            }
-            raise forbidden(kind.resource, name, why, [cause])
-
-    def _check(self, kind: Kind, body: Json, old: Json | None, found: list[FieldError]) -> None:
-        found += [*life.check_owners(body), *kind.checker.errors(body, old)]
-        if kind.table == crds.TABLE:
-            found += crds.errors(body)
-        if found:
-            raise invalid(kind.resource, body["metadata"].get("name", ""), found)
-
     def _prepare(self, kind: Kind, body: Json, old: Json | None) -> None:
         kind.prepare(body, old)
         if kind.table == crds.TABLE and not body.get("status", {}).get("conditions"):
@@ -249,19 +165,3 @@ class Objects:
 
 def _unviewed(kind: Kind, given: Any) -> Any:
     return kind.unview(given) if kind.unview and isinstance(given, dict) else given
-
-
-def _config(kind: Kind, given: Any, key: Key) -> Json:
-    """What is applied, without what names the object. Raises Refusal."""
-    if not isinstance(given, dict) or not given.get("kind") or not given.get("apiVersion"):
-        raise bad_request("invalid object type: /, Kind=")
-    config = life.readied(kind, _unviewed(kind, given), key[0])
-    meta = given.get("metadata") or {}
-    if "managedFields" in meta:
-        raise bad_request("metadata.managedFields must be nil")
-    if meta.get("name", key[1]) != key[1]:
-        raise bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
-        )
-    kind.checker.unknown(config)
-    return config

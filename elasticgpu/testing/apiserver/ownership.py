@@ -50,13 +50,36 @@ def writable(subresource: str, has_status: bool) -> Callable[[Path], bool]:
     return lambda path: path[0] not in ("f:apiVersion", "f:kind")
 
 
-def read(body: Json) -> Owners:
-    """The owners of a stored object."""
+def read(shape: Shape, body: Json) -> Owners:
+    """The owners of a stored object; of one that nobody applied yet, the one before."""
     found: Owners = {}
     for one in body["metadata"].get("managedFields", ()):
         who = Manager(one["manager"], one["operation"], one.get("subresource", ""))
         found[who] = frozenset(flat(one.get("fieldsV1", {})))
-    return found
+    return found or {Manager(BEFORE, "Update"): frozenset(owned(shape, body, lambda path: True))}
+
+
+def kept(
+    shape: Shape,
+    new: Json,
+    old: Json,
+    owners: Owners | None,
+    who: Manager,
+    api_version: str,
+    now: str,
+) -> Json:
+    """The object with its owners after an update by `who`, or with those of an apply.
+
+    Objects that nobody applied yet keep none.
+    """
+    before = old["metadata"].get("managedFields", [])
+    if owners is None and not before:
+        return new
+    if owners is None:
+        has, had = (dict(leaves(shape, body)) for body in (new, old))
+        owners = after_update(read(shape, old), who, had, has)
+    managed = written(owners, before, api_version, now)
+    return {**new, "metadata": {**new["metadata"], "managedFields": managed}}
 
 
 def written(owners: Owners, before: list[Json], api_version: str, now: str) -> list[Json]:

@@ -133,6 +133,20 @@ def forbidden(what: Resource, name: str, why: str, causes: list[Json] | None = N
     return Refusal(403, "Forbidden", f'{qualified(what)} "{name}" is forbidden: {why}', details)
 
 
+def bad_options(kind: str, field: str, text: str) -> Refusal:
+    """422: something is wrong with the query of a request, or with its `DeleteOptions`."""
+    reason = next(reason for words, reason in _OPTIONS.items() if text.startswith(words))
+    what = Resource("meta.k8s.io", "v1", kind, kind.lower())
+    return invalid(what, "", [FieldError(field, reason, text)])
+
+
+_OPTIONS = {
+    "Forbidden": "FieldValueForbidden",
+    "Required value": "FieldValueRequired",
+    "Unsupported value": "FieldValueNotSupported",
+}
+
+
 def method_not_allowed() -> Refusal:
     """405: the resource has no such verb."""
     message = "the server does not allow this method on the requested resource"

@@ -30,6 +30,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a write says about itself in its query."""
+
+    dry: bool = False
+    validation: str = "Warn"
+    manager: str = "unknown"
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A whole answer."""
 

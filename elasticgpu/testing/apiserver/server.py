@@ -9,35 +9,26 @@ from random import Random
 from typing import Any
 from weakref import WeakSet
 
-import yaml
+from elasticgpu.cluster.transport import dumps
 
-from elasticgpu.api.meta import Resource
-from elasticgpu.cluster.transport import dumps, loads
-
-from . import builtin, crds, discovery, openapi, patching, strategic
+from . import bodies, builtin, crds, discovery, openapi
 from .collecting import Collector
 from .faults import Faults
 from .kinds import Kind, Registry
-from .leaving import Options
 from .listing import page
-from .objects import Objects, Terms, Written
+from .objects import Objects, Written
 from .refusal import (
-    FieldError,
     Refusal,
     about,
-    bad_request,
-    invalid,
     method_not_allowed,
     no_such_path,
-    unsupported_media,
 )
-from .requests import Answer, Request, Stream, Target, target
+from .requests import Answer, Request, Stream, Target, Terms, target
 from .store import REMEMBERED, Change, Entry, Store
 from .tables import Printer
 from .watching import Wanted, Watch
 
 Json = dict[str, Any]
-APPLY_PATCH = "application/apply-patch+yaml"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _FIRST_VERSION = 100
 """So that there are versions which are too old, as on a server that has run for a while."""
@@ -141,7 +132,7 @@ class ApiServer:
         if request.method != "POST":
             raise method_not_allowed()
         action = where.kind.actions[where.subresource]
-        return Answer.of(action(self.objects, where.kind, where.key, _read(request)), 201)
+        return Answer.of(action(self.objects, where.kind, where.key, bodies.read(request)), 201)
 
     def _collection(self, request: Request, where: Target) -> Answer | Stream:
         query = dict(request.query)
@@ -183,33 +174,32 @@ class ApiServer:
         return Answer(status, where.kind.encoded(entry))
 
     def _create(self, request: Request, where: Target) -> Answer:
-        body = _read(request)
+        body = bodies.read(request)
         return self._written(
             request,
             where,
-            self.objects.create(where.kind, where.namespace, body, _terms(request)),
+            self.objects.create(where.kind, where.namespace, body, bodies.terms(request)),
         )
 
     def _update(self, request: Request, where: Target) -> Answer:
         done = self.objects.update(
-            where.kind, where.key, _read(request), where.subresource, _terms(request)
+            where.kind, where.key, bodies.read(request), where.subresource, bodies.terms(request)
         )
         return self._written(request, where, done)
 
     def _patch(self, request: Request, where: Target) -> Answer:
-        if _content(request) == APPLY_PATCH:
+        if bodies.content_type(request) == bodies.APPLY_PATCH:
             return self._apply(request, where)
-        change = _change(request, where.kind)
-        done = self.objects.patch(where.kind, where.key, change, where.subresource, _terms(request))
+        change = bodies.change(request, where.kind)
+        done = self.objects.patch(
+            where.kind, where.key, change, where.subresource, bodies.terms(request)
+        )
         return self._written(request, where, done)
 
     def _apply(self, request: Request, where: Target) -> Answer:
-        if not request.query.get("fieldManager"):
-            what = Resource("meta.k8s.io", "v1", "PatchOptions", "patchoptions")
-            text = "Required value: is required for apply patch"
-            raise invalid(what, "", [FieldError("fieldManager", "FieldValueRequired", text)])
+        bodies.manager(request)
         done = self.objects.apply(
-            where.kind, where.key, _read(request), where.subresource, _terms(request)
+            where.kind, where.key, bodies.read(request), where.subresource, bodies.terms(request)
         )
         return self._written(request, where, done)
 
@@ -218,7 +208,7 @@ class ApiServer:
         return Answer(answer.status, answer.body, done.warnings) if done.warnings else answer
 
     def _delete(self, request: Request, where: Target) -> Answer:
-        options = Options.read(_read(request) if request.body else None, dict(request.query))
+        options = bodies.options(request)
         entry, gone = self.objects.delete(where.kind, where.key, options)
         if not gone or where.kind.returns_deleted:
             return self._one(request, where, entry)
@@ -227,7 +217,7 @@ class ApiServer:
         return Answer.of(_success(details))
 
     def _delete_all(self, request: Request, where: Target) -> Answer:
-        options = Options.read(_read(request) if request.body else None, dict(request.query))
+        options = bodies.options(request)
         found = page(self.store, where.kind, where.namespace, dict(request.query))
         for entry in found.entries:
             meta = entry.body["metadata"]
@@ -254,53 +244,3 @@ def _true(request: Request, name: str) -> bool:
 
 def _item(kind: Kind) -> Callable[[Entry], bytes]:
     return kind.encoded if kind.custom else kind.encoded_item
-
-
-def _terms(request: Request) -> Terms:
-    dry = request.query.get("dryRun", "")
-    if dry not in ("", "All"):
-        raise bad_request(f'dryRun: Unsupported value: "{dry}": supported values: "All"')
-    return Terms(
-        bool(dry),
-        request.query.get("fieldValidation") or "Warn",
-        request.query.get("fieldManager") or request.user_agent.partition("/")[0] or "unknown",
-        request.query.get("force", "") in ("true", "1"),
-    )
-
-
-def _content(request: Request) -> str:
-    return request.content_type.partition(";")[0].strip()
-
-
-def _read(request: Request) -> Any:
-    """The body, JSON or YAML."""
-    kind = _content(request)
-    try:
-        if kind in ("application/json", ""):
-            return loads(request.body)
-        if kind in ("application/yaml", APPLY_PATCH):
-            return yaml.safe_load(request.body)
-    except (ValueError, yaml.YAMLError) as error:
-        raise bad_request(f"the object provided is unrecognized: {error}") from error
-    raise unsupported_media(["application/json", "application/yaml"])
-
-
-def _change(request: Request, kind: Kind) -> Callable[[Json], Any]:
-    """What a patch makes of an object."""
-    content = _content(request)
-    try:
-        if content == patching.MERGE_PATCH:
-            patch = loads(request.body)
-            if not isinstance(patch, dict):
-                raise bad_request("error decoding patch: a merge patch is an object")
-            return lambda body: patching.merge(body, patch)
-        if content == patching.JSON_PATCH:
-            steps = loads(request.body)
-            return lambda body: patching.json_patch(body, steps)
-        if content == strategic.STRATEGIC_PATCH and not kind.custom:
-            changes = loads(request.body)
-            return lambda body: strategic.merge(kind.shape, body, changes)
-    except ValueError as error:
-        raise bad_request(f"error decoding patch: {error}") from error
-    own = [] if kind.custom else [strategic.STRATEGIC_PATCH]
-    raise unsupported_media([patching.JSON_PATCH, patching.MERGE_PATCH, *own, APPLY_PATCH])

@@ -11,12 +11,11 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from elasticgpu.api.meta import Resource
 from elasticgpu.cluster.transport import dumps
 
 from .kinds import Kind
 from .listing import number, selected
-from .refusal import FieldError, expired, invalid
+from .refusal import bad_options, expired
 from .selecting import Selects, selector
 from .store import Change, Entry, Event, Store
 
@@ -66,16 +65,16 @@ class Wanted:
 
 
 def _check(match: str, initial: str) -> None:
-    what = Resource("meta.k8s.io", "v1", "ListOptions", "listoptions")
     if initial and match != "NotOlderThan":
         text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        raise invalid(what, "", [FieldError("resourceVersionMatch", "FieldValueForbidden", text)])
-    if match and not initial:
+    elif match and not initial:
         text = (
             "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
             "provided"
         )
-        raise invalid(what, "", [FieldError("resourceVersionMatch", "FieldValueForbidden", text)])
+    else:
+        return
+    raise bad_options("ListOptions", "resourceVersionMatch", text)
 
 
 class Watch:
