@@ -12,6 +12,7 @@ as kube-apiserver, and where it differs, is what `tests/conformance` says.
 from .client import DirectClient
 from .faults import Fault, Faults
 from .server import ApiServer
+from .users import User
 from .web import serving
 
-__all__ = ["ApiServer", "DirectClient", "Fault", "Faults", "serving"]
+__all__ = ["ApiServer", "DirectClient", "Fault", "Faults", "User", "serving"]

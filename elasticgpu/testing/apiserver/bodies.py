@@ -14,11 +14,12 @@ from .kinds import Json, Kind
 from .leaving import Options
 from .refusal import bad_options, bad_request, unsupported_media
 from .requests import Request, Terms
+from .users import User
 
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-def terms(request: Request) -> Terms:
+def terms(request: Request, user: User) -> Terms:
     """What a write says about itself."""
     dry = request.query.get("dryRun", "")
     if dry not in ("", "All"):
@@ -28,6 +29,7 @@ def terms(request: Request) -> Terms:
         request.query.get("fieldValidation") or "Warn",
         request.query.get("fieldManager") or request.user_agent.partition("/")[0] or "unknown",
         request.query.get("force", "") in ("true", "1"),
+        user,
     )
 
 

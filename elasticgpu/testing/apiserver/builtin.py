@@ -10,7 +10,7 @@ from typing import Any
 
 from elasticgpu.api.meta import Resource
 
-from . import checks, crds, eventviews, podactions
+from . import checks, crds, eventviews, podactions, users
 from .kinds import Json, Kind
 from .selecting import at_path
 
@@ -20,7 +20,7 @@ def kinds() -> Iterator[Kind]:
     yield _kind("v1", "ConfigMap", short="cm")
     yield _kind("v1", "Secret", fields=("type",))
     yield _kind("v1", "Service", short="svc", status=True, names="label")
-    yield _kind("v1", "ServiceAccount", short="sa")
+    yield _kind("v1", "ServiceAccount", short="sa", actions={"token": users.token})
     yield _kind("v1", "PersistentVolumeClaim", short="pvc", status=True, unconditional=True)
     yield _kind(
         "v1",

@@ -11,6 +11,7 @@ from .version import VERSION
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 _ACTIONS: dict[str, Json] = {
     "binding": {"kind": "Binding"},
+    "token": {"kind": "TokenRequest", "group": "authentication.k8s.io", "version": "v1"},
     "eviction": {"kind": "Eviction", "group": "policy", "version": "v1"},
 }
 _AGGREGATED = "apidiscovery.k8s.io/v2"

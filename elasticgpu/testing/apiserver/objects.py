@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -19,9 +19,11 @@ from .applying import Wish, apply
 from .kinds import Json, Kind, Registry
 from .leaving import Options
 from .ownership import Manager, Owners
+from .policies import Call, Policies
 from .refusal import Refusal, already_exists, not_found
 from .requests import Terms
 from .store import Entry, Store
+from .users import User, Users
 
 Patch = Callable[[Json], Any]
 
@@ -39,8 +41,15 @@ class Objects:
     """All objects of a server."""
 
     def __init__(
-        self, store: Store, kinds: Registry, clock: Callable[[], datetime], random: Random
+        self,
+        store: Store,
+        kinds: Registry,
+        clock: Callable[[], datetime],
+        random: Random,
+        users: Users,
     ) -> None:
+        self.users = users
+        self._policies = Policies(store)
         self.store = store
         self.kinds = kinds
         self.now = clock
@@ -66,6 +75,9 @@ class Objects:
         if body["metadata"].get("resourceVersion"):
             message = "resourceVersion should not be set on objects to be created"
             raise Refusal(500, "InternalError", f"Internal error occurred: {message}")
+        key = (namespace, body["metadata"].get("name", ""))
+        call = Call(kind, key, "CREATE", "", terms.user, terms.dry, body, None)
+        body = self._policies.mutated(call)
         body = life.born(kind, body, self.now(), self._random)
         warnings = admitting.fitted(kind, body, terms)
         name = body["metadata"].get("name", "")
@@ -75,6 +87,7 @@ class Objects:
             raise already_exists(kind.resource, name)
         admitting.check(kind, body, None, list(life.check_name(kind, body)))
         self._prepare(kind, body, None)
+        self._policies.judge(replace(call, key=key, new=body))
         if owners:
             now, version = body["metadata"]["creationTimestamp"], kind.resource.api_version
             body["metadata"]["managedFields"] = ownership.written(owners, [], version, now)
@@ -122,7 +135,10 @@ class Objects:
         life.expected(kind, body, old.body, patched=patched)
         warnings = admitting.fitted(kind, body, terms)
         change = life.told if sub == "status" else life.grown
-        new = change(kind, body, old.body)
+        call = Call(
+            kind, key, "UPDATE", sub, terms.user, terms.dry, change(kind, body, old.body), old.body
+        )
+        new = self._policies.mutated(call)
         self._prepare(kind, new, old.body)
         who = Manager(terms.manager, "Update", sub)
         now, version = life.stamp(self.now()), kind.resource.api_version
@@ -131,6 +147,7 @@ class Objects:
         if new == old.body and not refused:
             return Written(old, warnings=warnings)
         admitting.check(kind, new, old.body, refused)
+        self._policies.judge(replace(call, new=new))
         return Written(self.amend(kind, key, new, dry=terms.dry), warnings=warnings)
 
     def amend(self, kind: Kind, key: Key, body: Json, *, dry: bool = False) -> Entry:
@@ -140,10 +157,18 @@ class Objects:
             return Entry(body, self.store.version)
         return self._put(kind, key, body, dry)
 
-    def delete(self, kind: Kind, key: Key, options: Options) -> tuple[Entry, bool]:
-        """Delete it, or mark it deleted; the object as it was left, and whether it is gone."""
+    def delete(
+        self, kind: Kind, key: Key, options: Options, user: User | None = None
+    ) -> tuple[Entry, bool]:
+        """Delete it, or mark it deleted; the object as it was left, and whether it is gone.
+
+        Policies are asked about what a user deletes.
+        """
         old = self.get(kind, key)
         leaving.expected(kind, options, old.body)
+        if user is not None:
+            call = Call(kind, key, "DELETE", "", user, options.dry, None, old.body)
+            self._policies.judge(call)
         marked = deepcopy(leaving.marked(kind, options, old.body, self.now()))
         kind.prepare(marked, old.body)
         gone = leaving.released(kind, marked)

@@ -11,6 +11,7 @@ from elasticgpu.cluster.transport import dumps
 
 from .kinds import Kind, Registry
 from .refusal import Refusal, no_such_path
+from .users import ADMIN, User
 
 Json = dict[str, Any]
 
@@ -37,6 +38,7 @@ class Terms:
     validation: str = "Warn"
     manager: str = "unknown"
     force: bool = False
+    user: User = ADMIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -26,6 +26,7 @@ from .refusal import (
 from .requests import Answer, Request, Stream, Target, Terms, target
 from .store import REMEMBERED, Change, Entry, Store
 from .tables import Printer
+from .users import User, Users
 from .watching import Wanted, Watch
 
 Json = dict[str, Any]
@@ -43,7 +44,8 @@ class ApiServer:
     """Objects, kinds and watches of one server, empty but for the namespaces of every cluster.
 
     `clock` tells the times that objects bear; names and uids come from `random`, so that a seed
-    makes them the same again. Needs a running event loop from the first request on.
+    makes them the same again. With `tokens` nobody is let in without one of them; roles are not
+    known, so who is let in may do everything. Needs a running event loop from the first request on.
     """
 
     def __init__(
@@ -52,11 +54,14 @@ class ApiServer:
         clock: Callable[[], datetime] = wall,
         random: Random | None = None,
         remembered: int = REMEMBERED,
+        tokens: Mapping[str, User] | None = None,
     ) -> None:
         self.kinds = Registry()
         self.store = Store(remembered=remembered, version=_FIRST_VERSION)
         self.faults = Faults(self.disconnect)
-        self.objects = Objects(self.store, self.kinds, clock, random or Random())
+        random = random or Random()
+        self.users = Users(tokens, random)
+        self.objects = Objects(self.store, self.kinds, clock, random, self.users)
         self._clock = clock
         self._watches: WeakSet[Watch] = WeakSet()
         self._collector = Collector(self.store, self.kinds, self.objects, _soon)
@@ -97,6 +102,7 @@ class ApiServer:
             return Answer.refusing(refusal)
 
     def _answer(self, request: Request) -> Answer | Stream:
+        self._user(request)
         if request.path in ("/healthz", "/livez", "/readyz"):
             return Answer(200, b"ok", content_type="text/plain")
         found = discovery.answer(self.kinds, request.path, request.accept)
@@ -131,8 +137,15 @@ class ApiServer:
     def _act(self, request: Request, where: Target) -> Answer:
         if request.method != "POST":
             raise method_not_allowed()
+        body = bodies.read(request)
         action = where.kind.actions[where.subresource]
-        return Answer.of(action(self.objects, where.kind, where.key, bodies.read(request)), 201)
+        return Answer.of(action(self.objects, where.kind, where.key, body), 201)
+
+    def _user(self, request: Request) -> User:
+        return self.users.who(request.authorization)
+
+    def _terms(self, request: Request) -> Terms:
+        return bodies.terms(request, self._user(request))
 
     def _collection(self, request: Request, where: Target) -> Answer | Stream:
         query = dict(request.query)
@@ -178,12 +191,12 @@ class ApiServer:
         return self._written(
             request,
             where,
-            self.objects.create(where.kind, where.namespace, body, bodies.terms(request)),
+            self.objects.create(where.kind, where.namespace, body, self._terms(request)),
         )
 
     def _update(self, request: Request, where: Target) -> Answer:
         done = self.objects.update(
-            where.kind, where.key, bodies.read(request), where.subresource, bodies.terms(request)
+            where.kind, where.key, bodies.read(request), where.subresource, self._terms(request)
         )
         return self._written(request, where, done)
 
@@ -192,14 +205,14 @@ class ApiServer:
             return self._apply(request, where)
         change = bodies.change(request, where.kind)
         done = self.objects.patch(
-            where.kind, where.key, change, where.subresource, bodies.terms(request)
+            where.kind, where.key, change, where.subresource, self._terms(request)
         )
         return self._written(request, where, done)
 
     def _apply(self, request: Request, where: Target) -> Answer:
         bodies.manager(request)
         done = self.objects.apply(
-            where.kind, where.key, bodies.read(request), where.subresource, bodies.terms(request)
+            where.kind, where.key, bodies.read(request), where.subresource, self._terms(request)
         )
         return self._written(request, where, done)
 
@@ -209,7 +222,7 @@ class ApiServer:
 
     def _delete(self, request: Request, where: Target) -> Answer:
         options = bodies.options(request)
-        entry, gone = self.objects.delete(where.kind, where.key, options)
+        entry, gone = self.objects.delete(where.kind, where.key, options, self._user(request))
         if not gone or where.kind.returns_deleted:
             return self._one(request, where, entry)
         meta, what = entry.body["metadata"], where.kind.resource
@@ -221,7 +234,8 @@ class ApiServer:
         found = page(self.store, where.kind, where.namespace, dict(request.query))
         for entry in found.entries:
             meta = entry.body["metadata"]
-            self.objects.delete(where.kind, (meta.get("namespace", ""), meta["name"]), options)
+            key = (meta.get("namespace", ""), meta["name"])
+            self.objects.delete(where.kind, key, options, self._user(request))
         items = map(_item(where.kind), found.entries)
         what = where.kind.resource
         head = {"kind": f"{what.kind}List", "apiVersion": what.api_version}
