@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -84,7 +85,8 @@ class Api:
         **query: str,
     ) -> Reply:
         """One request."""
-        data = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
+        raw = body is None or isinstance(body, (bytes, io.BytesIO))
+        data = body if raw else json.dumps(body)
         headers = {"Accept": accept} | ({} if data is None else {"Content-Type": content})
         async with self._session.request(
             method, self.url + path, data=data, headers=headers, params=query

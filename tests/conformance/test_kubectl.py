@@ -148,3 +148,12 @@ async def test_kubectl_on_pods(kubectl: Kubectl) -> None:
     rows = (await kubectl("get", "pods", "--no-headers")).out.split()
     assert rows[:3] == ["a", "0/1", "Pending"]
     assert (await kubectl("delete", "pod", "a", "--now")).code == 0
+
+
+async def test_kubectl_creates_what_it_writes_in_protobuf(api: Api, kubectl: Kubectl) -> None:
+    assert (await kubectl("create", "configmap", "c", "--from-literal=x=y")).code == 0
+    assert (await kubectl("create", "secret", "generic", "s", "--from-literal=x=y")).code == 0
+    assert (await kubectl("create", "namespace", f"{api.namespace}-other")).code == 0
+    assert (await api.get(api.path("configmaps", "c"))).body["data"] == {"x": "y"}
+    assert (await api.get(api.path("secrets", "s"))).body["data"] == {"x": "eQ=="}
+    assert (await api.get(f"/api/v1/namespaces/{api.namespace}-other")).code == 200

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 
 from .api import Api
@@ -352,3 +354,22 @@ async def test_a_pods_status_write_may_change_labels(api: Api) -> None:
     told = await api.patch(f"{path}/status", change)
     assert (told.code, told.body["status"]["phase"]) == (200, "Running")
     assert told.meta["annotations"]["a"] == "b"
+
+
+async def test_a_body_of_four_megabytes_is_413(api: Api) -> None:
+    text = json.dumps(config(data={"x": "y" * (4 << 20)})).encode()
+    refused = await api.ask("POST", api.path("configmaps"), io.BytesIO(text))
+    assert (refused.code, refused.reason) == (413, "RequestEntityTooLarge")
+    assert refused.message == "Request entity too large: limit is 3145728"
+
+
+async def test_a_limit_that_is_no_number_is_400(api: Api) -> None:
+    refused = await api.get(api.path("configmaps"), limit="x")
+    assert (refused.code, refused.reason) == (400, "BadRequest")
+
+
+async def test_empty_metadata_is_as_none(api: Api) -> None:
+    empty = {"uid": "", "resourceVersion": "", "generateName": ""}
+    made = await api.create(api.path("configmaps"), config(**empty))
+    assert (made.code, "generateName" in made.meta) == (201, False)
+    assert (await api.replace(api.path("configmaps", "a"), config(data={}, **empty))).code == 200

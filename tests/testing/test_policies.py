@@ -49,9 +49,7 @@ def policies(render: Render) -> list[Object]:
 
 
 @pytest.fixture
-async def api(
-    server: ApiServer, client: DirectClient, policies: list[Object]
-) -> DirectClient:
+async def api(server: ApiServer, client: DirectClient, policies: list[Object]) -> DirectClient:
     """The admin's client, with the policies at work."""
     for one in policies:
         server.create(one["apiVersion"], one["kind"], one)

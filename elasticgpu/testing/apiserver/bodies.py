@@ -9,7 +9,7 @@ import yaml
 
 from elasticgpu.cluster.transport import loads
 
-from . import patching, strategic
+from . import patching, protobuf, strategic
 from .kinds import Json, Kind
 from .leaving import Options
 from .refusal import bad_options, bad_request, unsupported_media
@@ -39,13 +39,15 @@ def content_type(request: Request) -> str:
 
 
 def read(request: Request) -> Any:
-    """The body, JSON or YAML."""
+    """The body: JSON, YAML, or of some kinds protobuf."""
     kind = content_type(request)
     try:
         if kind in ("application/json", ""):
             return loads(request.body)
         if kind in ("application/yaml", APPLY_PATCH):
             return yaml.safe_load(request.body)
+        if kind == protobuf.CONTENT:
+            return protobuf.read(request.body)
     except (ValueError, yaml.YAMLError) as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from error
     raise unsupported_media(["application/json", "application/yaml"])

@@ -53,7 +53,9 @@ def readied(kind: Kind, body: Any, namespace: str) -> Json:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    meta = {key: value for key, value in given.items() if key in _META and value not in (None, {})}
+    meta = {
+        key: value for key, value in given.items() if key in _META and value not in (None, "", {})
+    }
     meta = {key: value for key, value in meta.items() if value != []}
     if namespace:
         meta["namespace"] = namespace

@@ -47,7 +47,7 @@ def page(store: Store, kind: Kind, namespace: str, query: dict[str, str]) -> Pag
     """The page that the query asks for. Raises Refusal."""
     selects = selector(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
     table = store.table(kind.table)
-    limit = int(query.get("limit") or 0)
+    limit = whole(query, "limit")
     if token := query.get("continue"):
         version, after = _read(token)
         if version and version < table.forgotten:
@@ -117,6 +117,15 @@ def number(text: str) -> int:
             "invalid syntax"
         )
     return int(text or 0)
+
+
+def whole(query: dict[str, str], name: str) -> int:
+    """A number of the query; 0 if it is not there. Raises Refusal for one that is none."""
+    text = query.get(name, "")
+    try:
+        return int(text or 0)
+    except ValueError as error:
+        raise bad_request(f'{name}: "{text}" is no number') from error
 
 
 def _token(version: int, after: Key) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from elasticgpu.cluster.transport import dumps
 
 from .kinds import Kind
-from .listing import number, selected
+from .listing import number, selected, whole
 from .refusal import bad_options, expired
 from .selecting import Selects, selector
 from .store import Change, Entry, Event, Store
@@ -60,7 +60,7 @@ class Wanted:
             initial=initial or (not asks and number(text) == 0),
             ends_initial=initial and bookmarks,
             bookmarks=bookmarks,
-            seconds=float(query.get("timeoutSeconds") or _LONGEST),
+            seconds=whole(query, "timeoutSeconds") or _LONGEST,
         )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
 
+from .refusal import Refusal
 from .requests import Answer, Request, Stream
 from .server import ApiServer
 
 _LARGEST = 3 << 20
 """Bytes of a body, as the API server has it."""
+_TOO_LARGE = Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {_LARGEST}")
 
 
 @asynccontextmanager
@@ -19,7 +23,8 @@ async def serving(
     server: ApiServer, *, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[str]:
     """Serve on that address while inside; the URL. Port 0: any that is free."""
-    site_runner = web.ServerRunner(web.Server(_Handler(server)), shutdown_timeout=1.0)
+    handler = web.Server(_Handler(server), request_factory=_request)
+    site_runner = web.ServerRunner(handler, shutdown_timeout=1.0)
     await site_runner.setup()
     site = web.TCPSite(site_runner, host, port)
     await site.start()
@@ -30,12 +35,20 @@ async def serving(
         await site_runner.cleanup()
 
 
+def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_LARGEST)
+
+
 class _Handler:
     def __init__(self, server: ApiServer) -> None:
         self._server = server
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await request.read() if request.body_exists else b""
+        try:
+            body = await request.read() if request.body_exists else b""
+        except web.HTTPRequestEntityTooLarge:
+            return _whole(Answer.refusing(_TOO_LARGE))
         asked = Request(
             request.method,
             request.path,
