@@ -85,7 +85,7 @@ constraints: $(READY)  ## pin what is installed now
 	$(BIN)/pip freeze --exclude-editable --exclude pip > constraints.txt
 
 lines:  ## lines of Python per room
-	@for room in errors.py api rules provisioner.py cluster controllers agent cli; do \
+	@for room in errors.py api rules provisioner.py cluster controllers agent testing cli; do \
 	  printf '%-16s %5d\n' $$room $$(find elasticgpu/$$room -name '*.py' | xargs cat | wc -l); done
 	@for room in provisioners tests/cases tests/cluster tests; do \
 	  printf '%-16s %5d\n' $$room $$(find $$room -name '*.py' | xargs cat | wc -l); done
