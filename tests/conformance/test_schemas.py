@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import pytest
 
 from .api import Api
-from .objects import GROUP, WIDGETS, widget
+from .objects import GADGETS, GROUP, WIDGETS, widget
 
 UNCHECKED = (
     "<nil>: Invalid value: null: some validation rules were not checked because the object was "
@@ -255,3 +256,15 @@ async def test_a_kind_comes_and_goes_with_its_definition(api: Api) -> None:
     assert going.meta["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     await api.gone(api.path("customresourcedefinitions", name))
     await api.gone(path)
+
+
+async def test_a_definition_whose_rule_is_no_cel_is_refused(api: Api) -> None:
+    crd = deepcopy(GADGETS)
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["x-kubernetes-validations"] = [{"rule": "this is no expression"}]
+    crd["metadata"]["name"] = f"gizmos.{GROUP}"
+    crd["spec"]["names"] = {"plural": "gizmos", "kind": "Gizmo"}
+    refused = await api.create(api.path("customresourcedefinitions"), crd)
+    assert (refused.code, refused.reason) == (422, "Invalid")
+    assert "x-kubernetes-validations[0].rule: Invalid value" in refused.message
+    assert "compilation failed" in refused.message

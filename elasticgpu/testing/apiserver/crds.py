@@ -9,7 +9,8 @@ from typing import Any
 from elasticgpu.api.meta import Resource
 
 from . import pruning, schemas
-from .checking import check
+from .checking import check, shown
+from .expressions import Failed, compiled
 from .jsonpaths import find
 from .kinds import Checker, Column, Json, Kind, Registry
 from .life import stamp
@@ -141,7 +142,7 @@ def _established(spec: Json, now: datetime) -> Json:
 
 
 def errors(crd: Json) -> list[FieldError]:
-    """What is wrong with a CRD, as far as it would be dangerous to serve it."""
+    """What is wrong with a CRD: what it lacks, its name, its rules."""
     spec = crd.get("spec", {})
     found = [
         FieldError(f"spec.{name}", "FieldValueRequired", "Required value")
@@ -155,7 +156,26 @@ def errors(crd: Json) -> list[FieldError]:
         name = crd["metadata"].get("name")
         text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
         found.append(FieldError("metadata.name", "FieldValueInvalid", text))
+    for version in spec["versions"]:
+        schema = version.get("schema", {}).get("openAPIV3Schema", {})
+        found += _broken(schemas.read(schema), "spec.validation.openAPIV3Schema")
     return found
+
+
+def _broken(node: schemas.Node, path: str) -> Iterator[FieldError]:
+    """The rules that are no CEL."""
+    for number, rule in enumerate(node.rules):
+        try:
+            compiled(rule.text, ("self", "oldSelf") if rule.transition else ("self",))
+        except Failed as error:
+            where = f"{path}.x-kubernetes-validations[{number}].rule"
+            text = f"Invalid value: {shown(rule.text)}: compilation failed: {error}"
+            yield FieldError(where, "FieldValueInvalid", text)
+    for name, below in node.properties.items():
+        yield from _broken(below, f"{path}.properties[{name}]")
+    for key, inner in (("items", node.items), ("additionalProperties", node.additional)):
+        if inner is not None:
+            yield from _broken(inner, f"{path}.{key}")
 
 
 class Installed:
