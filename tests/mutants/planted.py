@@ -381,4 +381,70 @@ FAULTS = [
         "expired = asyncio.get_running_loop().time() >= self._seen_at",
         LEASE,
     ),
+    Fault(
+        "apiserver: an old version is taken",
+        "elasticgpu/testing/apiserver/life.py",
+        '    if version and version != before["resourceVersion"]:\n',
+        "    if not version:\n",
+        (
+            "tests/conformance/test_objects.py::test_a_put_with_an_old_version_is_409_conflict[embedded]",
+        ),
+    ),
+    Fault(
+        "apiserver: a watch repeats the event it begins after",
+        "elasticgpu/testing/apiserver/watching.py",
+        "or event.version <= wanted.version:",
+        "or event.version < wanted.version:",
+        (
+            "tests/conformance/test_watches.py::test_a_watch_from_a_version_tells_what_came_after[embedded]",
+        ),
+    ),
+    Fault(
+        "apiserver: pages are of what is there now",
+        "elasticgpu/testing/apiserver/listing.py",
+        "        version = version or store.version\n",
+        "        version = store.version\n",
+        ("tests/conformance/test_lists.py::test_pages_are_as_of_one_version[embedded]",),
+    ),
+    Fault(
+        "apiserver: finalizers keep nothing",
+        "elasticgpu/testing/apiserver/leaving.py",
+        'or meta.get("finalizers") or kind.waits(body):',
+        "or kind.waits(body):",
+        (
+            "tests/conformance/test_deletion.py::test_a_finalizer_keeps_an_object_being_deleted[embedded]",
+        ),
+    ),
+    Fault(
+        "apiserver: preconditions of a delete are not read",
+        "elasticgpu/testing/apiserver/leaving.py",
+        "        if wanted and wanted != found:\n",
+        "        if not found:\n",
+        ("tests/conformance/test_deletion.py::test_preconditions_of_a_delete[embedded-uid]",),
+    ),
+    Fault(
+        "apiserver: an owner of the same name will do",
+        "elasticgpu/testing/apiserver/collecting.py",
+        "if self._lives(one, key[0])]",
+        "if self._find(one, key[0])]",
+        (
+            "tests/conformance/test_deletion.py::test_an_owner_that_never_was_takes_its_dependent_along[embedded]",
+        ),
+    ),
+    Fault(
+        "apiserver: rules of change are not asked",
+        "elasticgpu/testing/apiserver/ruling.py",
+        "        if before or not rule.transition:\n",
+        "        if not rule.transition:\n",
+        (
+            "tests/conformance/test_schemas.py::test_a_rule_of_change_holds_from_the_first_value_on[embedded]",
+        ),
+    ),
+    Fault(
+        "apiserver: an apply takes by force",
+        "elasticgpu/testing/apiserver/applying.py",
+        "    if any(contested.values()) and not wish.force:\n",
+        "    if not contested:\n",
+        ("tests/conformance/test_applying.py::test_a_conflict_names_field_and_manager[embedded]",),
+    ),
 ]
