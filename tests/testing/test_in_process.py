@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -142,3 +143,17 @@ async def test_events_are_recorded(client: DirectClient) -> None:
     await recorder.flush(10)
     found = [one async for one in client.list(Event, namespace="default")]
     assert [one.wire()["note"] for one in found] == ["no room"]
+
+
+async def test_nobody_elses_objects_are_changed(server: ApiServer, client: DirectClient) -> None:
+    """Not those that were handed in, nor those that are stored and seen by others."""
+    body: dict[str, Any] = {"metadata": {"name": "c"}, "spec": {"provisioner": "p"}}
+    server.create("elasticgpu.io/v1alpha1", "ElasticGPUClass", body)
+    assert body == {"metadata": {"name": "c"}, "spec": {"provisioner": "p"}}
+    entry = server.store.get("elasticgpu.io/elasticgpuclasses", ("", "c"))
+    assert entry is not None
+    before = deepcopy(entry.body)
+    path = "/apis/elasticgpu.io/v1alpha1/elasticgpuclasses/c"
+    for change in ({"spec": {"unheard": {"x": 1}}}, {"metadata": {"labels": {"a": "b"}}}):
+        await client.raw("PATCH", path, body=change, content_type="application/merge-patch+json")
+    assert entry.body == before

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from elasticgpu.api.meta import Key
+from elasticgpu.cluster.transport import loads
 
 from . import admitting, crds, leaving, life, ownership
 from .applying import Wish, apply
@@ -105,7 +106,8 @@ class Objects:
     def patch(self, kind: Kind, key: Key, change: Patch, sub: str, terms: Terms) -> Written:
         """A PATCH: an update of what `change` makes of the object."""
         old = self.get(kind, key)
-        given = _unviewed(kind, change(kind.shown(old)))
+        # A copy: what is pruned and filled in must not be done to what is stored.
+        given = _unviewed(kind, change(loads(kind.encoded(old))))
         return self._replace(kind, key, given, old, sub, terms, patched=True)
 
     def apply(self, kind: Kind, key: Key, given: Any, sub: str, terms: Terms) -> Written:
@@ -115,7 +117,7 @@ class Objects:
         if old is None and not sub:
             return self.create(kind, key[0], wish.new(kind, key), terms, {wish.who: wish.fields})
         old = old or self.get(kind, key)
-        body, owners = apply(wish, old.body, ownership.read(kind.shape, old.body))
+        body, owners = apply(wish, loads(old.raw), ownership.read(kind.shape, old.body))
         given = {**kind.head, **body}
         return self._replace(kind, key, given, old, sub, terms, patched=True, owners=owners)
 

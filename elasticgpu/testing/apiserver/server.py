@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -80,7 +81,8 @@ class ApiServer:
         found = self.kinds.named(api_version, kind)
         if found is None:
             raise no_such_path()
-        return found.shown(self.objects.create(found, namespace, body, Terms()).entry)
+        whole = {**found.head, **deepcopy(body)}
+        return found.shown(self.objects.create(found, namespace, whole, Terms()).entry)
 
     def disconnect(self) -> None:
         """End every watch."""
