@@ -93,7 +93,9 @@ async def api(where: str, request: pytest.FixtureRequest) -> AsyncIterator[Api]:
         cluster: Cluster = request.getfixturevalue("real_server")
         tls = ssl.create_default_context(cafile=str(cluster.ca_file))
         async with session(cluster.token, tls) as connections:
-            yield await _at_home(Api(cluster.server, connections, name))
+            home = await _at_home(Api(cluster.server, connections, name))
+            yield home
+            await home.delete(f"/api/v1/namespaces/{name}")
 
 
 async def _at_home(api: Api) -> Api:
