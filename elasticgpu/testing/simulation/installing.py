@@ -1,0 +1,32 @@
+"""What the chart installs besides workloads, put into an API server of this process.
+
+`policies.yaml` is the chart rendered by helm; `make policies` renders it anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from elasticgpu.api.schema import KINDS, crd
+from elasticgpu.testing.apiserver import ApiServer
+
+NAMESPACE = "elasticgpu-system"
+POLICIES = Path(__file__).with_name("policies.yaml")
+
+
+def install(server: ApiServer) -> None:
+    """The kinds, the DeviceClass and the admission policies."""
+    server.create("v1", "Namespace", {"metadata": {"name": NAMESPACE}})
+    for kind in KINDS:
+        server.create("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd(kind))
+    for body in policies():
+        server.create(body["apiVersion"], body["kind"], body)
+
+
+def policies() -> list[dict[str, Any]]:
+    """The DeviceClass and the policies as manifests."""
+    text = POLICIES.read_text(encoding="utf-8")
+    return list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))

@@ -1,0 +1,1 @@
+"""The simulated cluster, and what stands in for Kubernetes in it."""
