@@ -60,8 +60,15 @@ def without_room(case: ClaimCase) -> Explanation:
     if not case.cards:
         steps = [Step("No node publishes a card. See whether the agents run", AGENTS)]
     looks = _looks(case, wish, mode, otherwise=placement.NEIGHBOURS)
-    answer = replace(reply(case, facts, steps), looks=looks)
+    answer = replace(reply(case, facts, _begun(steps)), looks=looks)
     return unheard(case, answer)
+
+
+def _begun(steps: list[Step]) -> list[Step]:
+    """The steps, of which the first is no other's alternative."""
+    first, *rest = steps
+    text = first.text.removeprefix("Or ")
+    return [replace(first, text=text[0].upper() + text[1:]), *rest]
 
 
 def _opened(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:

@@ -447,7 +447,7 @@ def test_without_room() -> None:
             ),
         ),
         (
-            Step("Or ask for less, in a new claim: card-0 has 5% core and 40Gi memory free"),
+            Step("Ask for less, in a new claim: card-0 has 5% core and 40Gi memory free"),
             TREE,
         ),
     )
@@ -495,7 +495,7 @@ def test_a_card_that_is_closed() -> None:
     answer = why_claim.explain(full(nodes=(NodeView("node-a", (free(closed),)),)))
     assert answer.steps == (
         Step(
-            "Or an admin lets new devices onto card-9",
+            "An admin lets new devices onto card-9",
             """kubectl patch gpu card-9 --type=merge -p '{"spec":{"unschedulable":false}}'""",
         ),
         TREE,
@@ -503,7 +503,7 @@ def test_a_card_that_is_closed() -> None:
     shut = replace(free(card("card-9")), closed="node node-a is cordoned")
     answer = why_claim.explain(full(nodes=(NodeView("node-a", (shut,)),)))
     assert answer.steps[0] == Step(
-        "Or an admin sees to node node-a, which is cordoned", "kubectl describe node node-a"
+        "An admin sees to node node-a, which is cordoned", "kubectl describe node node-a"
     )
     small = closed.but(status=closed.status.but(memory="1Gi"))
     answer = why_claim.explain(full(nodes=(NodeView("node-a", (free(small),)),)))
