@@ -3,26 +3,33 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+PIP = $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
+PROGRAM = $(VENV)/.program
 READY = $(VENV)/.ready
 SOURCES = elasticgpu provisioners tests benchmarks
 # Percent of branches below which `make coverage` fails.
 FAIL_UNDER = 100
 
 .PHONY: help test test-fast conformance coverage scenarios mutants lint format demo demo-cluster crds \
-  names stored \
+  names policies stored \
   protos constraints lines clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-$(READY): pyproject.toml constraints.txt
+# The program alone, with what its demo needs; the rest of the environment builds on it.
+$(PROGRAM): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON) here"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "make: $(PYTHON) is older than 3.11; name another with PYTHON=python3.12"; exit 1; }
 	@echo "making $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt 'pip>=25.1'
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[agent,fast,testing]' --group dev
+	@$(PIP) 'pip>=25.1'
+	@$(PIP) -e '.[fast,testing]'
+	@touch $@
+
+$(READY): $(PROGRAM)
+	@$(PIP) -e '.[agent,fast,testing]' --group dev
 	@touch $@
 
 test: $(READY)  ## all tests; the real tiers need root and Go
@@ -57,9 +64,10 @@ format: $(READY)  ## rewrite the sources as ruff wants them
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-demo: demo-cluster  ## three manifests on a real cluster, ending inside the container; ARGS=--keep stays up
+demo: $(PROGRAM)  ## the whole system here and now, without a cluster; ARGS=--keep stays up for kubectl
+	@$(BIN)/elasticgpu demo $(ARGS)
 
-demo-cluster: $(READY)
+demo-cluster: $(READY)  ## three manifests on a real cluster, ending inside the container; ARGS=--keep
 	$(BIN)/python -m tests.cases.demo $(ARGS)
 
 bench-bind: $(READY)  ## binds beside the PV controller and the server's ceiling; ARGS=--quick; ends in one line of JSON
@@ -74,6 +82,9 @@ crds: $(READY)  ## regenerate crds/ and the chart's copy
 
 names: $(READY)  ## regenerate docs/names.md
 	$(BIN)/python -m tests.api.names_page
+
+policies: $(READY)  ## render the chart's admission policies for the simulation; needs helm or Go
+	$(BIN)/python -m tests.chart.policies
 
 stored: $(READY)  ## keep this release's CRDs for later ones to be compared with; RELEASE=v0.2.0
 	$(BIN)/python -m tests.api.compat $(RELEASE)

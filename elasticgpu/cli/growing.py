@@ -62,24 +62,24 @@ def lines(forest: Forest, columns: int | None) -> Iterator[str]:
 def _rows(forest: Forest) -> Iterator[Row]:
     for node in forest.nodes:
         yield _row(node.name, node.size, node.held)
-        for card, branch, trunk in _branches(node.cards):
+        for card, branch, trunk in branches(node.cards):
             yield _card_row(branch, card)
-            for leaf, twig, _ in _branches(card.devices):
+            for leaf, twig, _ in branches(card.devices):
                 yield _leaf_row(trunk + twig, leaf)
     if forest.remote:
         yield ("remote", "", "", "", "", "", "")
-        for leaf, twig, _ in _branches(forest.remote):
+        for leaf, twig, _ in branches(forest.remote):
             yield _leaf_row(twig, leaf)
     if forest.waiting:
         yield ("waiting", "", "", "", "", "", "")
-        for claim, twig, _ in _branches(forest.waiting):
+        for claim, twig, _ in branches(forest.waiting):
             whole_name = f"{claim.namespace}/{claim.name}"
             yield (twig + claim.name, claim.asks, "", "", claim.phase, whole_name, "")
     if forest.nodes and forest.size != forest.nodes[0].size:
         yield _row("all nodes", forest.size, forest.held)
 
 
-def _branches(items: Sequence[T]) -> Iterator[tuple[T, str, str]]:
+def branches(items: Sequence[T]) -> Iterator[tuple[T, str, str]]:
     """Each item with the line that leads to it, and the one that what hangs on it begins with."""
     for item in items:
         last = item is items[-1]

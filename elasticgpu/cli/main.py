@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from .processes import agent, controller, crds
+from .processes import agent, controller, crds, demo
 from .questions import get, release, tree, why
 from .standing import apiserver
 
@@ -46,5 +46,5 @@ def main() -> None:
     """GPUs on Kubernetes as easy to share as disks."""
 
 
-for command in (get, tree, why, release, controller, agent, crds, apiserver):
+for command in (get, tree, why, release, controller, agent, crds, apiserver, demo):
     main.add_command(command)

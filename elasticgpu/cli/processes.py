@@ -1,9 +1,10 @@
-"""The commands that a cluster runs, and the one that prepares it: controller, agent, crds."""
+"""The commands that a cluster runs, and those that need none: controller, agent, crds, demo."""
 
 from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import click
@@ -133,3 +134,23 @@ def crds(output: Path | None) -> None:
         return
     for path in write(output):
         click.echo(path)
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Stay up for kubectl until Ctrl-C.")
+@click.option("-v", "--verbose", is_flag=True, help="Log what the processes log, on stderr.")
+def demo(keep: bool, verbose: bool) -> None:
+    """Show the whole system here and now, without a cluster.
+
+    An API server in this process, on loopback; simulated nodes with made-up cards; the real
+    controller and agents. Exit code 1 if anything came otherwise than the script says.
+    """
+    try:
+        from .demo.show import run
+    except ImportError as error:
+        raise click.ClickException(
+            f"the demo needs more than is installed ({error}): pip install 'elasticgpu[testing]'"
+        ) from error
+    from .running import run_here
+
+    sys.exit(0 if run_here("demo", run(keep=keep), verbose) else 1)

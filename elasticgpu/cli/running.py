@@ -6,8 +6,8 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from elasticgpu.cluster.client import Client
 
 log = logging.getLogger("elasticgpu")
+T = TypeVar("T")
 
 
 Work = Callable[..., Awaitable[None]]
@@ -53,6 +54,31 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+def run_here(what: str, work: Coroutine[Any, Any, T], verbose: bool) -> T:
+    """What `work` answers, done in this process without a cluster.
+
+    Ctrl-C ends it in order, and so does SIGTERM where `work` sees to that. Exits with 1 and a
+    sentence on stderr if it fails.
+    """
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.ERROR, format="%(name)s: %(message)s"
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    try:
+        return _finished(work)
+    except* (ElasticGPUError, OSError) as failures:
+        for failure in flat(failures):
+            click.echo(f"elasticgpu {what}: {failure}", err=True)
+        sys.exit(1)
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def flat(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
