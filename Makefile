@@ -24,11 +24,11 @@ $(PROGRAM): pyproject.toml constraints.txt
 	  || { echo "make: $(PYTHON) is older than 3.11; name another with PYTHON=python3.12"; exit 1; }
 	@echo "making $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) 'pip>=25.1'
 	@$(PIP) -e '.[fast,testing]'
 	@touch $@
 
 $(READY): $(PROGRAM)
+	@$(PIP) 'pip>=25.1'
 	@$(PIP) -e '.[agent,fast,testing]' --group dev
 	@touch $@
 
