@@ -1,4 +1,4 @@
-"""`make demo`: the user's three manifests on a real cluster, ending inside the container.
+"""`make demo-cluster`: the user's three manifests on a real cluster, ending inside the container.
 
 Starts etcd, the control plane, a node with kubelet and containerd, elasticgpu with simulated
 cards; applies `examples/01-shared-card`, and shows what happens. Exits with 0 only if the
@@ -32,7 +32,7 @@ PHASES = (
 
 def main() -> int:
     """Run the demo; the exit code."""
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make demo-cluster", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="stay up until Ctrl-C")
     keep = parser.parse_args().keep
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
