@@ -70,7 +70,7 @@ def test_signals_end_the_cluster(runner: "subprocess.Popen[str]", number: int) -
     [folder] = base().glob(f"{runner.pid}-*")
     state = read_state(folder)
     os.kill(runner.pid, number)
-    assert runner.wait(30) == 0
+    assert runner.wait(120) == 0
     assert leftovers.survivors(folder, state) == []
     assert not folder.exists()
 
