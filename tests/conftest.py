@@ -1,6 +1,7 @@
-"""For all tests: their order, and no event loop that nobody closes."""
+"""For all tests: their order, their tables, and no event loop that nobody closes."""
 
 import asyncio
+from importlib import import_module
 
 import pytest
 from xdist.remote import Producer
@@ -18,6 +19,18 @@ REAL = (
     "tests/scenarios/test_real",
     "tests/transport/test_real_server",
 )
+
+
+TABLES = ("tests.cases.conftest", "tests.conformance.conftest", "tests.scenarios.conftest")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With workers the process that prints collects nothing itself: who prints a table after the
+    tests is named to it."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        for printer in map(import_module, TABLES):
+            if not config.pluginmanager.is_registered(printer):
+                config.pluginmanager.register(printer)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
