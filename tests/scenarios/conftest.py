@@ -1,7 +1,8 @@
-"""The API server of the scenarios, and the table they leave."""
+"""The API servers of the scenarios, and the table they leave."""
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict
@@ -16,16 +17,21 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import check_tier
 from tests.cluster.prerequisites import missing_prerequisites
 
+from .accounts import ACCOUNTS, CONTROLLER, NAMESPACE, TOKEN_REQUEST
+from .embedded import on_one_loop
 from .objects import pod
 from .process import Complaints, hasten
 from .run import Site
 from .table import Line, printed
 
 CHART = Path(__file__).parents[2] / "helm" / "elasticgpu"
-NAMESPACE = "elasticgpu-system"
-ACCOUNT = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/elasticgpu-controller"
 PROPERTY = "scenario"
 """Name of the report's property that holds a line of the table."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "every fault on the real API server, not a sample"
+    parser.addoption("--all-faults", action="store_true", help=text)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -68,12 +74,8 @@ def _policies_act(server: Cluster) -> bool:
 @pytest.fixture(scope="session")
 def token(server: Cluster) -> str:
     """A token of the controller's own ServiceAccount."""
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "spec": {"expirationSeconds": 7200},
-    }
-    return str(server.api.create(f"{ACCOUNT}/token", request)["status"]["token"])
+    issued = server.api.create(f"{ACCOUNTS}/{CONTROLLER}/token", TOKEN_REQUEST)
+    return str(issued["status"]["token"])
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +100,18 @@ def lines(record_property: Callable[[str, object], None]) -> Iterator[list[Line]
 
 @pytest.fixture
 async def site(server: Cluster, token: str, hastened: None, tmp_path: Path) -> AsyncIterator[Site]:
-    """Where one scenario's runs take place."""
+    """Where one scenario's runs take place on the real API server."""
     admin = await find(str(server.kubeconfig))
     access = Access(admin.server, tls=admin.tls, authorization=f"Bearer {token}")
     async with Client(admin) as client:
-        yield Site(client, access, tmp_path)
+        yield Site("real", client, lambda: Client(access), tmp_path)
+
+
+@pytest.fixture
+def in_process(hastened: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For runs in this process alone. Meanwhile no garbage is collected: what each start of the
+    controllers exempts from that, and each end gives back, would be gone through every time."""
+    on_one_loop(monkeypatch)
+    gc.disable()
+    yield
+    gc.enable()

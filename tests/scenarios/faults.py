@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from elasticgpu.api.meta import KubeObject
-from elasticgpu.cluster.access import Access
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import COMPLETE
 from elasticgpu.errors import ApiError, Unavailable
@@ -82,18 +81,32 @@ class Gate:
 
 
 class FaultyClient(Client):
-    """One process's way to the API server.
+    """One process's way to the API server, through a client of any make.
 
     `before` is called with each read or write of one object that is about to leave.
     """
 
-    def __init__(self, access: Access, record: Record, before: Callable[[str], Any]) -> None:
-        super().__init__(access)
+    def __init__(self, way: Client, record: Record, before: Callable[[str], Any]) -> None:
+        self._way = way
         self.gate = Gate(record.fault.held)
         self.dead = False
         self._record = record
         self._before = before
         self._one_at_a_time = asyncio.Lock()
+
+    def __repr__(self) -> str:
+        return f"FaultyClient({self._way})"
+
+    async def close(self) -> None:
+        """Close the way."""
+        await self._way.close()
+
+    async def _once(self, *request: Any) -> Json:
+        return await self._way._once(*request)
+
+    def stream(self, path: str, **options: Any) -> Events:
+        """One watch request, as it is without faults."""
+        return self._way.stream(path, **options)
 
     async def raw(self, method: str, path: str, **options: Any) -> Json:
         """One request; a write may meet the run's fault."""

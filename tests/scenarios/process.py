@@ -100,7 +100,7 @@ class Process:
 
         async def live() -> None:
             _PARTS.set(parts)
-            await control(client, ControllerConfig(identity="test"), plugins, ready)
+            await control(client, ControllerConfig(identity="test", workers=4), plugins, ready)
 
         process = cls(client, parts, asyncio.create_task(live()))
         filled = asyncio.create_task(ready.wait())

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from elasticgpu.cluster.access import Access
 from elasticgpu.cluster.client import Client
 from elasticgpu.provisioner import Provisioner
 from tests import auditor
@@ -34,10 +33,12 @@ _serial = count(1)
 
 @dataclass(frozen=True)
 class Site:
-    """Where runs take place: the admin's client, the controllers' access, an empty folder."""
+    """Where runs take place: an API server by the client of its admin and by what makes a client
+    of the controllers, and an empty folder."""
 
+    server: str
     admin: Client
-    access: Access
+    connect: Callable[[], Client]
     nothing: Path
 
 
@@ -94,7 +95,7 @@ class Run:
         await self._process.list_anew(word)
 
     async def _start(self) -> None:
-        client = FaultyClient(self.site.access, self.record, self._interpose)
+        client = FaultyClient(self.site.connect(), self.record, self._interpose)
         self._process = await Process.start(client, self.record, {self.plugin.name: self.plugin})
 
     async def _kill(self) -> None:

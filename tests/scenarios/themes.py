@@ -14,7 +14,7 @@ from . import (
 )
 from .scenario import Scenario
 
-_THEMES = (
+THEMES = (
     binding,
     named,
     bound,
@@ -26,5 +26,6 @@ _THEMES = (
     consumer,
     caching,
 )
+"""Each is what one controller does, or one moment in a claim's life."""
 
-SCENARIOS: list[Scenario] = [row for theme in _THEMES for row in theme.SCENARIOS]
+SCENARIOS: list[Scenario] = [row for theme in THEMES for row in theme.SCENARIOS]
