@@ -18,7 +18,7 @@ from tests.cluster.fixtures import check_tier
 from tests.cluster.prerequisites import missing_prerequisites
 
 from .accounts import ACCOUNTS, CONTROLLER, NAMESPACE, TOKEN_REQUEST
-from .embedded import on_one_loop
+from .embedded import ORDERS, on_one_loop
 from .objects import pod
 from .process import Complaints, hasten
 from .run import Site
@@ -32,6 +32,8 @@ PROPERTY = "scenario"
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "every fault on the real API server, not a sample"
     parser.addoption("--all-faults", action="store_true", help=text)
+    parser.addoption("--orders", type=int, default=ORDERS, help="so many orders of tasks' steps")
+    parser.addoption("--order", type=int, help="the order of this seed alone")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

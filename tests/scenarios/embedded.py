@@ -17,6 +17,9 @@ from elasticgpu.testing.simulation.installing import install
 from .accounts import ACCOUNTS, CONTROLLER, TOKEN_REQUEST
 from .run import Site
 
+ORDERS = 2
+"""So many orders of tasks' steps are played, with the seeds from 1 on, if nobody says otherwise."""
+
 
 async def embedded_site(nothing: Path, seed: int = 1) -> Site:
     """A server of its own with the chart's kinds and policies; `seed` makes its names and uids."""

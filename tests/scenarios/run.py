@@ -219,6 +219,18 @@ def judge_faulty(scenario: Scenario, result: Result, clean: Result) -> list[str]
     return wrong
 
 
+def judge_reordered(scenario: Scenario, result: Result) -> list[str]:
+    """What is wrong with a run in another order: it ends as it should, and what it writes and says
+    on the way is no more than the run without faults does, though it may come to that sooner."""
+    record, wrong = result.record, list(result.wrong)
+    writes = Counter(write for write in record.writes if not write.startswith("card "))
+    more = writes - Counter(write for chain in scenario.chains for write in chain)
+    wrong += [f"it also wrote {write}" for write in sorted(more)]
+    more = Counter(record.events) - Counter([*scenario.events, *scenario.also_says])
+    wrong += [f"it also said {event}" for event in sorted(more)]
+    return wrong
+
+
 def _in_order(chain: Sequence[str], writes: Sequence[str]) -> bool:
     left = iter(writes)
     return all(any(write == one for one in left) for write in chain) and not (
