@@ -48,7 +48,7 @@ coverage: $(READY)  ## every branch of api, rules and provisioner.py is taken by
 conformance: $(READY)  ## what the embedded API server and a real one do alike, behaviour by behaviour
 	$(BIN)/python -m pytest tests/conformance --table $(ARGS)
 
-scenarios: $(READY)  ## the 65 scenarios on a real API server, with a fault at every write
+scenarios: $(READY)  ## the 65 scenarios, a fault at every write; ARGS=--all-faults on the real server too
 	$(BIN)/python -m pytest tests/scenarios $(ARGS)
 
 mutants: $(READY)  ## plant known faults one at a time: some test must notice each

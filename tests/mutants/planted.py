@@ -24,7 +24,7 @@ KINDS = ("tests/api/test_kinds.py", "tests/api/test_stored.py")
 CONDITIONS = ("tests/api/test_conditions.py",)
 QUEUE = ("tests/transport/test_workqueue.py",)
 LEASE = ("tests/transport/test_lease.py",)
-SCENARIOS = "tests/scenarios/test_real.py::test_scenario"
+SCENARIOS = "tests/scenarios/test_embedded.py::test_scenario"
 
 
 @dataclass(frozen=True)

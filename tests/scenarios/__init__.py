@@ -1,8 +1,11 @@
-"""The 65 scenarios of the PersistentVolume machinery, on a real API server, with faults.
+"""The 65 scenarios of the PersistentVolume machinery, on two API servers, with faults.
 
 Each runs once without a fault. Then it runs once for every write of that run with the process
 gone after it, once with that write's answer lost, once with the write itself lost, and with old
-caches. Every run has to end in the same state, with the auditor silent.
+caches. Every run has to end in the same state, with the auditor silent. All of this is played on
+the embedded API server, in virtual time; on the real one every scenario runs without a fault, and a
+sample of the rest, drawn by the rule in `sample.py` (`--all-faults`: all). Last, on the embedded
+one, in other orders of what the controllers do side by side (`--orders`, `--order`).
 
 To add a scenario, write a row into the module of its theme (a new module goes into `themes.py`):
 
@@ -22,5 +25,6 @@ to the server `~` stands for the run's mark and `<train>` for the uid of claim `
 write both. `then` speaks in the lines of `world.summary`: phase, the other half, marks, reason. The
 first run prints what it wrote, said and ended in wherever that is not what the row says; look at
 it, and copy it only if it is right. Where ours differs from upstream on purpose, say how in
-`words.py`. `make scenarios` runs this folder alone; `ARGS="-k '07'"` one number.
+`words.py`. `make scenarios` runs this folder alone; `ARGS="-k '[07'"` one number,
+`ARGS=--all-faults` everything on both servers.
 """

@@ -1,6 +1,7 @@
 """Every scenario on the embedded API server in other orders of what goes on side by side.
 
-`--orders 50` plays it in so many, each drawn from a seed; `--order 17` plays that of one seed.
+`--orders 50` plays it in so many, each drawn from a seed; `--order 17` plays that of one seed. The
+rows of a hundred claims are left out: smaller ones beside them do the same.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def seeds(request: pytest.FixtureRequest) -> list[int]:
     return [one] if one is not None else list(range(1, many + 1))
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.title)
+SMALL = [row for row in SCENARIOS if not row.only]
+
+
+@pytest.mark.parametrize("scenario", SMALL, ids=lambda scenario: scenario.title)
 def test_scenario(in_process: None, tmp_path: Path, seeds: list[int], scenario: Scenario) -> None:
     """It ends as it should, whoever is first, and writes no more than it has to."""
     for seed in seeds:

@@ -259,7 +259,7 @@ def test_cache_of_garbage() -> None:
 
 
 def test_every_number_is_played() -> None:
-    """All of 1 to 65 have rows that are played on the real API server."""
+    """All of 1 to 65 have rows that are played on the API servers."""
     assert {row.number for row in SCENARIOS} == set(UPSTREAM) == set(range(1, 66))
 
 
