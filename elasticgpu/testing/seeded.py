@@ -18,7 +18,7 @@ from typing import Any
 
 
 class SeededEventLoop(asyncio.SelectorEventLoop):
-    """The loop of one seed. Goes before a loop of virtual time among the bases of a class."""
+    """The loop of one seed. A loop of virtual time goes before it among the bases of a class."""
 
     _ready: deque[asyncio.Handle]
 
@@ -44,4 +44,5 @@ class SeededEventLoop(asyncio.SelectorEventLoop):
 
 def _is_step(handle: asyncio.Handle) -> bool:
     """Whether it goes on with a task."""
-    return isinstance(getattr(handle._callback, "__self__", None), asyncio.Task)
+    callback = handle._callback  # type: ignore[attr-defined] # not in its types
+    return isinstance(getattr(callback, "__self__", None), asyncio.Task)

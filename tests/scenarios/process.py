@@ -31,6 +31,9 @@ from .faults import FaultyClient
 from .kinds import BY_KIND, BY_WORD
 from .record import Known, Record
 
+WORKERS = 4
+"""Keys that each loop has in work at once: enough to get into each other's way, quick to start."""
+
 
 @dataclass
 class Parts:
@@ -100,7 +103,8 @@ class Process:
 
         async def live() -> None:
             _PARTS.set(parts)
-            await control(client, ControllerConfig(identity="test", workers=4), plugins, ready)
+            config = ControllerConfig(identity="test", workers=WORKERS)
+            await control(client, config, plugins, ready)
 
         process = cls(client, parts, asyncio.create_task(live()))
         filled = asyncio.create_task(ready.wait())
@@ -139,9 +143,11 @@ class Process:
         known = self._parts.record.known
         for informer in self._parts.informers:
             kind = BY_KIND.get(informer.kind.resource.kind)
+            if kind is None or kind.word in but:
+                continue
             cached = {obj.name: obj for obj in informer.values()}
             for (word, name), now in known.items():
-                if kind is None or kind.word != word or word in but or not _selects(informer, now):
+                if kind.word != word or not _selects(informer, now):
                     continue
                 obj = cached.get(name)
                 if now.version < 0 and obj is not None and obj.uid == now.uid:

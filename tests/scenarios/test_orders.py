@@ -20,7 +20,7 @@ from .scenario import Scenario
 from .themes import SCENARIOS
 
 
-class Loop(LoopTimeEventLoop, SeededEventLoop):  # type: ignore[misc] # looptime has no types
+class Loop(LoopTimeEventLoop, SeededEventLoop):
     """Time is virtual, and the order a seed's."""
 
 

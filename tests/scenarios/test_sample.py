@@ -17,7 +17,7 @@ def writes_of(row: Scenario) -> list[str]:
 
 def drawn(rows: Sequence[Scenario]) -> list[tuple[str, str]]:
     """Fault and kind of write, or the kinds that are held back."""
-    found = []
+    found = list[tuple[str, str]]()
     for row in rows:
         writes = writes_of(row)
         for fault in sampled(row, writes):
@@ -30,7 +30,7 @@ def test_every_theme_has_every_fault_at_every_kind_of_write_once() -> None:
     for theme in THEMES:
         rows = [row for row in theme.SCENARIOS if not row.only]
         kinds = {kind_of(write) for row in rows for write in writes_of(row)}
-        want = [(strike, kind) for strike in STRIKES for kind in kinds]
+        want: list[tuple[str, str]] = [(strike, kind) for strike in STRIKES for kind in kinds]
         want += [("stale", str(sorted(held))) for held in STALE]
         assert sorted(drawn(theme.SCENARIOS)) == sorted(want)
 
