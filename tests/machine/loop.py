@@ -4,7 +4,6 @@ tasks that could go on goes on first. The same seed makes the same run."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import selectors
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -14,6 +13,8 @@ from random import Random
 from typing import Any
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
+ROUNDS = 50
+"""So often everything is cancelled at the end."""
 process: ContextVar[set[asyncio.Task[Any]] | None] = ContextVar("process", default=None)
 """Where the tasks are noted that belong to the process at work, for they die with it."""
 
@@ -112,10 +113,11 @@ class Dates(datetime):
 
 def finish(loop: VirtualLoop) -> None:
     """Cancel what is left, and close the loop."""
-    while tasks := asyncio.all_tasks(loop):
-        for task in tasks:
-            task.cancel()
-        with contextlib.suppress(Exception):
-            loop.run_until_complete(asyncio.wait(tasks, timeout=10))
+    for _ in range(ROUNDS):
+        if tasks := asyncio.all_tasks(loop):
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.wait(tasks, timeout=1))
+    assert not asyncio.all_tasks(loop), asyncio.all_tasks(loop)
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 from elasticgpu.errors import Unavailable
@@ -146,9 +146,10 @@ class Process:
             task = asyncio.get_running_loop().create_task(work)
         finally:
             process.reset(mark)
-        with suppress(asyncio.CancelledError):
+        try:
             await asyncio.wait([task])
-        if not task.done() or task.cancelled():
+        finally:
             task.cancel()
+        if task.cancelled():
             raise Unavailable(0, "NoAnswer", f"{self.name} died meanwhile")
         return task.result()

@@ -115,24 +115,19 @@ def _devices(town: Town) -> Iterator[str]:
 
 
 def _pods(town: Town) -> Iterator[str]:
-    """A pod that holds all it asks for runs; one that was deleted is gone."""
-    claims = {(at(c, "metadata.namespace"), at(c, "metadata.name")): c for c in town.all(CLAIMS)}
-    requests = town.all("resource.k8s.io/resourceclaims")
-    for pod in town.all(PODS):
+    """A pod that has a node and its devices runs, one without says why; a deleted one is gone."""
+    devices = {at(d, "spec.claimRef.uid"): d for d in town.all(DEVICES)}
+    for pod in filter(_alive, town.all(PODS)):
         name, uid = at(pod, "metadata.name"), at(pod, "metadata.uid")
+        held = [at(c, "metadata.uid") for c in town.all(CLAIMS) if uid in users(c)]
+        whole = all(at(devices.get(one), "status.phase") == "Bound" for one in held)
         if at(pod, "metadata.deletionTimestamp"):
             yield f"pod {name} was deleted and is still there"
-        elif _alive(pod) and at(pod, "status.phase") != "Running":
-            held = [key for key, claim in claims.items() if uid in users(claim)]
-            made = [r for r in requests if _owned(r, uid)]
-            entries = at(pod, "spec.resourceClaims", [])
-            given = [r for r in made if at(r, "status.allocation", None)]
-            if entries and len(held) == len(entries) == len(given):
-                yield f"pod {name} has all its devices and is {at(pod, 'status.phase')}"
-
-
-def _owned(obj: Object, uid: str) -> bool:
-    return any(owner["uid"] == uid for owner in at(obj, "metadata.ownerReferences", []))
+        elif at(pod, "spec.nodeName"):
+            if whole and held and at(pod, "status.phase") != "Running":
+                yield f"pod {name} has its node and devices and is {at(pod, 'status.phase')}"
+        elif not any(c.get("message") for c in at(pod, "status.conditions", [])):
+            yield f"pod {name} waits and does not say why"
 
 
 def left_over(town: Town) -> Iterator[str]:
