@@ -13,6 +13,8 @@ from random import Random
 from typing import Any
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
+ROUND = 1e-6
+"""Seconds that a round takes at least: a sum of floats could else stand still short of its end."""
 ROUNDS = 50
 """So often everything is cancelled at the end."""
 process: ContextVar[set[asyncio.Task[Any]] | None] = ContextVar("process", default=None)
@@ -29,7 +31,7 @@ class _Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise RuntimeError("everything waits, and nothing will ever happen")
-        self.passed += max(timeout, 0.0)
+        self.passed += max(timeout, ROUND)
         return super().select(0)
 
 

@@ -65,7 +65,9 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="machine-", dir=MEMORY if MEMORY.is_dir() else None)
+        self.folder = tempfile.TemporaryDirectory(
+            prefix="machine-", dir=MEMORY if MEMORY.is_dir() else None
+        )
 
     @initialize(seed=st.integers(0, 2**32 - 1), default=st.booleans())
     def begin(self, seed: int, default: bool) -> None:
@@ -152,9 +154,7 @@ class Life(RuleBasedStateMachine):
         self.go(self.people.pod(name, [claim], node=node), pause)
 
     @rule(name=POD, template=TEMPLATE, core=CORE, of=CLASS, pause=PAUSE)
-    def pod_of_a_template(
-        self, name: str, template: str, core: int, of: str, pause: float
-    ) -> None:
+    def pod_of_a_template(self, name: str, template: str, core: int, of: str, pause: float) -> None:
         spec = asked(core) | {"elasticGPUClassName": of}
         self.go(self.people.template(template, spec))
         self.go(self.people.pod(name, [], template), pause)
@@ -188,9 +188,7 @@ class Life(RuleBasedStateMachine):
         reserved=st.one_of(st.just(""), CLAIM),
         pause=PAUSE,
     )
-    def device(
-        self, name: str, nth: int, core: int, of: str, reserved: str, pause: float
-    ) -> None:
+    def device(self, name: str, nth: int, core: int, of: str, reserved: str, pause: float) -> None:
         cards = self.town.read(f"{OURS}/gpus")
         if cards:
             work = self.people.device(name, cards[nth % len(cards)], core, of, reserved)
@@ -263,9 +261,7 @@ class Life(RuleBasedStateMachine):
         times=st.integers(1, 3),
         seconds=st.sampled_from([0.0, 0.2, 5.0, 40.0]),
     )
-    def fault(
-        self, act: Act, method: str, kind: str, nth: int, times: int, seconds: float
-    ) -> None:
+    def fault(self, act: Act, method: str, kind: str, nth: int, times: int, seconds: float) -> None:
         ours = tuple(f"Bearer {p.token}" for p in self.ours())
         self.town.server.faults.add(
             Fault(

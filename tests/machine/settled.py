@@ -43,8 +43,10 @@ def _claims(town: Town) -> Iterator[str]:
             yield f"claim {name} is {phase!r}"
         elif phase != "Bound" and not _said(claim):
             yield f"claim {name} is {phase} and does not say why"
-        if at(claim, "metadata.deletionTimestamp") and not users(claim) & alive and not _named(
-            town, name
+        if (
+            at(claim, "metadata.deletionTimestamp")
+            and not users(claim) & alive
+            and not _named(town, name)
         ):
             yield f"claim {name} was deleted, is not used, and is still there"
         if phase == "Pending" and _placeable(town, claim):
@@ -120,7 +122,7 @@ def _pods(town: Town) -> Iterator[str]:
     for pod in filter(_alive, town.all(PODS)):
         name, uid = at(pod, "metadata.name"), at(pod, "metadata.uid")
         held = [at(c, "metadata.uid") for c in town.all(CLAIMS) if uid in users(c)]
-        whole = all(at(devices.get(one), "status.phase") == "Bound" for one in held)
+        whole = all(_serves(devices.get(one)) for one in held)
         if at(pod, "metadata.deletionTimestamp"):
             yield f"pod {name} was deleted and is still there"
         elif at(pod, "spec.nodeName"):
@@ -128,6 +130,11 @@ def _pods(town: Town) -> Iterator[str]:
                 yield f"pod {name} has its node and devices and is {at(pod, 'status.phase')}"
         elif not any(c.get("message") for c in at(pod, "status.conditions", [])):
             yield f"pod {name} waits and does not say why"
+
+
+def _serves(device: Object | None) -> bool:
+    """Whether a node would prepare it."""
+    return at(device, "status.phase") == "Bound" and not at(device, "metadata.deletionTimestamp")
 
 
 def left_over(town: Town) -> Iterator[str]:

@@ -39,6 +39,8 @@ SYSTEM = ("system:authenticated",)
 OURS = "/apis/elasticgpu.io/v1alpha1"
 PODS, NODES = "/pods", "/nodes"
 DEVICES, CLAIMS = "elasticgpu.io/elasticgpus", "elasticgpu.io/elasticgpuclaims"
+AGAIN = 60.0
+"""Seconds until a kubelet asks again after a refusal."""
 CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
 
@@ -134,7 +136,7 @@ class Machine:
         try:
             return await self.agent.call(getattr(preparer, what)(*args))
         except ElasticGPUError as error:
-            raise Retry(str(error), after=1.0) from error
+            raise Retry(str(error), after=AGAIN) from error
 
     def boot(self) -> None:
         """The machine starts: nothing runs, and /run is empty."""
@@ -256,4 +258,3 @@ class Town:
         """Everything that must not end by itself."""
         agents = [p for m in self.nodes.values() for p in (m.agent, m.kubelet)]
         return [self.controller, *self.others, *agents]
-
