@@ -1,4 +1,4 @@
-"""What people, admins and machines do, each as one call that is done or refused, as on a cluster."""
+"""What people, admins and machines do, each as one call that is done or refused, as ever."""
 
 from __future__ import annotations
 

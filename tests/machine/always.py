@@ -1,4 +1,4 @@
-"""What holds at every moment, in the words of the design: nothing oversold, nothing doubled, nothing
+"""What holds at every moment, in the words of the design: nothing oversold, doubled, nor
 freed while a container has it. It reads what is stored, and what the machines know themselves; like
 the auditor, which looks at what has settled, it shares no code with the library."""
 

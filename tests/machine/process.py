@@ -131,7 +131,7 @@ class Process:
     async def late(self, path: str) -> None:
         """Wait as long as watches of this path are held up."""
         loop = asyncio.get_running_loop()
-        for part, until in self.slow.items():
+        for part, until in list(self.slow.items()):
             if path.endswith(part) and until > loop.time():
                 await asyncio.sleep(until - loop.time())
 
