@@ -10,7 +10,7 @@ SOURCES = elasticgpu provisioners tests benchmarks
 # Percent of branches below which `make coverage` fails.
 FAIL_UNDER = 100
 
-.PHONY: help test test-fast conformance coverage scenarios mutants lint format demo demo-cluster crds \
+.PHONY: help test test-fast conformance coverage scenarios machine mutants lint format demo demo-cluster crds \
   names policies stored \
   protos constraints lines clean
 
@@ -50,6 +50,9 @@ conformance: $(READY)  ## what the embedded API server and a real one do alike, 
 
 scenarios: $(READY)  ## the 65 scenarios, a fault at every write; ARGS=--all-faults on the real server too
 	$(BIN)/python -m pytest tests/scenarios $(ARGS)
+
+machine: $(READY)  ## users, admins, nodes, faults and crashes in any order; STEPS=20000, SEED=7 replays one
+	STEPS=$(STEPS) SEED=$(SEED) $(BIN)/python -m pytest tests/machine --show-capture=no -q $(ARGS)
 
 mutants: $(READY)  ## plant known faults one at a time: some test must notice each
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -44,7 +44,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._turns = 0
         self._later: list[tuple[int, Callable[[], None]]] = []
         super().__init__(self._clock)
-        self.set_task_factory(_noted)
+        self.set_task_factory(_noted)  # type: ignore[arg-type] # as asyncio calls it
 
     def time(self) -> float:
         """Seconds since the loop was made."""
@@ -58,7 +58,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Call it after so many rounds of the loop."""
         self._later.append((self._turns + turns, call))
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+    def run_in_executor(  # type: ignore[override] # any future will do
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> Any:
         """Do it here and now."""
         future = self.create_future()
         try:

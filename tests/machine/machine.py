@@ -75,7 +75,7 @@ class Life(RuleBasedStateMachine):
         self.loop = VirtualLoop(random)
         asyncio.set_event_loop(self.loop)
         Dates.loop = self.loop
-        self.dates, clock.datetime = clock.datetime, Dates  # type: ignore[attr-defined, misc]
+        self.dates, clock.datetime = clock.datetime, Dates  # type: ignore[attr-defined]
         self.town = Town(self.loop, Path(self.folder.name), random)
         self.people = People(self.town)
         self.go(self.town.begin())
@@ -102,7 +102,7 @@ class Life(RuleBasedStateMachine):
 
     def check_invariants(self, *args: Any, **kwargs: Any) -> None:
         Life.steps += 1
-        super().check_invariants(*args, **kwargs)  # type: ignore[no-untyped-call]
+        super().check_invariants(*args, **kwargs)
 
     # -- users -----------------------------------------------------------------------------------
 
@@ -334,7 +334,7 @@ class Life(RuleBasedStateMachine):
             if hasattr(self, "loop"):
                 finish(self.loop)
                 asyncio.set_event_loop(None)
-                clock.datetime = self.dates  # type: ignore[attr-defined, misc]
+                clock.datetime = self.dates  # type: ignore[attr-defined]
             self.folder.cleanup()
 
     def end(self) -> None:
