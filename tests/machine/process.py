@@ -59,8 +59,7 @@ class Process:
 
     def __init__(self, name: str, server: ApiServer, user: User, main: Main) -> None:
         self.name, self.server, self.main = name, server, main
-        self.token = f"{user.name}/{name}"
-        server.tokens[self.token] = user
+        self.token = server.users.issue(user)
         self.line: Line | None = None
         self.cut = False
         self.off = False

@@ -24,8 +24,9 @@ from elasticgpu.controllers.controller import ControllerConfig
 from elasticgpu.errors import ElasticGPUError, Retry
 from elasticgpu.testing.apiserver import ApiServer, DirectClient
 from elasticgpu.testing.apiserver.requests import Answer, Request
-from elasticgpu.testing.apiserver.users import User, service_account
+from elasticgpu.testing.apiserver.users import User
 from elasticgpu.testing.simulation.claims import Claims
+from elasticgpu.testing.simulation.cluster import account
 from elasticgpu.testing.simulation.installing import NAMESPACE, install
 from elasticgpu.testing.simulation.kubelet import Kubelet
 from elasticgpu.testing.simulation.scheduler import Scheduler
@@ -84,11 +85,11 @@ class Machine:
         home = town.folder / name
         self.boot_id = home / "boot_id"
         self.config = AgentConfig(name, home / "kubelet", home / "cdi", home / "state")
-        account = service_account(NAMESPACE, "elasticgpu-agent", node=name)
+        agent_user = account("elasticgpu-agent", name)
         node = User(f"system:node:{name}", ("system:nodes", *SYSTEM))
         self._preparer: tuple[Any, Any] = (None, None)
         """With the life of the agent whose it is."""
-        self.agent = Process(f"agent-{name}", town.server, account, self._run_agent)
+        self.agent = Process(f"agent-{name}", town.server, agent_user, self._run_agent)
         self.kubelet = Process(f"kubelet-{name}", town.server, node, self._run_kubelet)
         for path in (self.config.cdi_dir, self.config.state_dir):
             path.mkdir(parents=True)
@@ -174,7 +175,7 @@ class Town:
         self.server = ApiServer(clock=loop.now, random=random)
         self.admin = DirectClient(self.server)
         install(self.server)
-        controller_user = service_account(NAMESPACE, "elasticgpu-controller")
+        controller_user = account("elasticgpu-controller")
         self.controller = Process("controller", self.server, controller_user, self._control)
         kubernetes = User("system:kube-controller-manager", SYSTEM)
         scheduler = User("system:kube-scheduler", SYSTEM)

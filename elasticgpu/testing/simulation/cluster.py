@@ -85,7 +85,7 @@ def _parts(cluster: Cluster, fleet_file: Path) -> list[Coroutine[Any, Any, None]
     server = cluster.server
     kubernetes = _client(server, User("system:kube-controller-manager", _SYSTEM))
     scheduler = _client(server, User("system:kube-scheduler", _SYSTEM))
-    ours = _client(server, _account("elasticgpu-controller"))
+    ours = _client(server, account("elasticgpu-controller"))
     config = ControllerConfig(identity="simulated", namespace=NAMESPACE, leader_elect=False)
     parts = [
         Claims(kubernetes).run(),
@@ -107,13 +107,13 @@ async def _run_node(cluster: Cluster, name: str, fleet_file: Path) -> None:
         state_dir=home / "state",
         simulate=fleet_file,
     )
-    account = _account("elasticgpu-agent", name)
+    identity = account("elasticgpu-agent", name)
     client = _client(server, User(f"system:node:{name}", ("system:nodes", *_SYSTEM)))
     recorder = Recorder(client, controller="kubelet", instance=name)
     kubelet = cluster.kubelets[name] = Kubelet(client, name, config.cdi_dir, recorder)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(agent.run(_client(server, account), config, ready=ready))
+        group.create_task(agent.run(_client(server, identity), config, ready=ready))
         group.create_task(recorder.run())
         await ready.wait()
         async with registered(config.kubelet_dir) as driver:
@@ -125,7 +125,7 @@ def _client(server: ApiServer, user: User) -> DirectClient:
     return DirectClient(server, authorization=f"Bearer {server.users.issue(user)}")
 
 
-def _account(name: str, node: str = "") -> User:
+def account(name: str, node: str = "") -> User:
     """One of the chart's ServiceAccounts; with a node, as a token that is bound to it makes him."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", *_SYSTEM)
     bound = {"authentication.kubernetes.io/node-name": [node]} if node else {}
