@@ -7,10 +7,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Generator
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import pytest
 
 from elasticgpu.testing.apiserver import ApiServer, serving
+from elasticgpu.testing.apiserver.standing import kubeconfig
 from tests.cluster.api import wait_for
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import control_plane
@@ -96,6 +98,17 @@ async def api(where: str, request: pytest.FixtureRequest) -> AsyncIterator[Api]:
             home = await _at_home(Api(cluster.server, connections, name))
             yield home
             await home.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def kubeconfig_file(api: Api, where: str, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """How other programs find the server."""
+    if where == "real":
+        cluster: Cluster = request.getfixturevalue("real_server")
+        return cluster.kubeconfig
+    file = tmp_path / "kubeconfig"
+    file.write_text(kubeconfig(api.url))
+    return file
 
 
 async def _at_home(api: Api) -> Api:

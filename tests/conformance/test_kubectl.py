@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from elasticgpu.testing.apiserver.standing import kubeconfig
 from tests.cluster import binaries
 from tests.cluster.fixtures import check_tier
 
@@ -34,16 +33,11 @@ Kubectl = Callable[..., Coroutine[Any, Any, Said]]
 
 
 @pytest.fixture
-async def kubectl(api: Api, where: str, request: pytest.FixtureRequest, tmp_path: Path) -> Kubectl:
+async def kubectl(api: Api, kubeconfig_file: Path, tmp_path: Path) -> Kubectl:
     """kubectl in the test's namespace, with a home of its own."""
     program = binaries.present(binaries.tool("kubectl"))
     check_tier("apiserver", [] if program else ["no kubectl"])
-    if where == "embedded":
-        config = tmp_path / "kubeconfig"
-        config.write_text(kubeconfig(api.url))
-    else:
-        config = request.getfixturevalue("real_server").kubeconfig
-    env = os.environ | {"KUBECONFIG": str(config), "HOME": str(tmp_path)}
+    env = os.environ | {"KUBECONFIG": str(kubeconfig_file), "HOME": str(tmp_path)}
 
     async def run(*words: str, given: Object | None = None, **more: str) -> Said:
         process = await asyncio.create_subprocess_exec(
