@@ -1,6 +1,7 @@
 """For all tests: their order, their tables, and no event loop that nobody closes."""
 
 import asyncio
+import signal
 from importlib import import_module
 
 import pytest
@@ -10,6 +11,11 @@ from xdist.scheduler import LoadScopeScheduling
 # looptime asks for the loop of every test, sync ones too, and so has Python before 3.14 make one
 # that nobody closes. A thread whose loop was set once, be it to None, is not given one.
 asyncio.set_event_loop(None)
+
+# A shell that runs this in the background has it ignore Ctrl-C, and every process started here
+# would inherit that: those that are sent one would never hear of it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NODE = ("tests/cluster/", "tests/cases/")
 REAL = (

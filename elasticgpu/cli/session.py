@@ -131,9 +131,6 @@ async def _answered(target: Target, work: Callable[[Session], Awaitable[bool]]) 
             here = "" if target.everywhere else own
             return await work(Session(client, server, here, timestamp()))
     except ElasticGPUError as error:
-        task = asyncio.current_task()
-        if task and task.cancelling():  # Ctrl-C: a connection may call it a failure
-            raise KeyboardInterrupt from error
         raise click.ClickException(sentence(error, server)) from error
 
 
