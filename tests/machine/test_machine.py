@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from elasticgpu.agent import ledger
+
 from .machine import Life
 
 STEPS = int(os.environ.get("STEPS") or 2000)
@@ -29,8 +31,11 @@ LIFE = settings(
 
 @pytest.mark.timeout(0 if os.environ.get("SEED") else 600)
 @pytest.mark.parametrize("number", SEEDS, ids=lambda n: f"seed-{n}")
-def test_lives(number: int, record_property: Callable[[str, object], None]) -> None:
+def test_lives(
+    number: int, record_property: Callable[[str, object], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever happens, in whatever order: what must hold holds, and all of it settles."""
+    monkeypatch.setattr(ledger, "BOOT_ID", ledger.BOOT_ID)  # each node of a life sets its own
     before = Life.steps
     logging.disable(logging.CRITICAL)  # what was warned of is what was asked for
     try:
