@@ -22,9 +22,9 @@ from elasticgpu.errors import (
     Working,
 )
 
+from .fates import strikes
 from .plugins import Backend, raises
 from .stage import Stage
-from .test_provisioning import strikes
 
 LOST = Unavailable(0, "NoAnswer", "no answer")
 

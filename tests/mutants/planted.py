@@ -7,16 +7,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-BINDING = ("tests/rules/test_binding.py",)
+BINDING = ("tests/rules/binding",)
 TRANSACTION = ("tests/rules/test_transaction.py",)
 RECLAIMING = ("tests/rules/test_reclaiming.py",)
 PROVISIONING = ("tests/rules/test_provisioning.py",)
-CREATING = ("tests/controllers/test_provisioning.py",)
+CREATING = ("tests/controllers/provisioning",)
 LEDGER = ("tests/rules/test_ledger.py",)
 PLACEMENT = ("tests/rules/test_placement.py",)
 HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
 PROTECTION = ("tests/controllers/test_protection.py",)
-HANDING = ("tests/rules/test_handing.py",)
+HANDING = ("tests/rules/handing",)
 STORE = ("tests/transport/test_store.py",)
 QUANTITY = ("tests/api/test_quantity.py",)
 VOCABULARY = ("tests/rules/test_vocabulary.py",)

@@ -1,0 +1,1 @@
+"""Binding, by tables of worlds and their decisions."""

@@ -1,0 +1,1 @@
+"""Handing: what is done about a pod, and what its owner reads."""
