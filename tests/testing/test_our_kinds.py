@@ -9,7 +9,9 @@ import pytest
 from elasticgpu.errors import ApiError
 from elasticgpu.testing.apiserver import DirectClient
 from tests.api.asks import ASKS, UNCHECKED, Ask
-from tests.cases.test_api import CHANGES, CREATIONS, PATHS, Change, Creation, new, words
+from tests.cases.api.asking import PATHS, new, words
+from tests.cases.api.changes import CHANGES, Change
+from tests.cases.api.creations import CREATIONS, Creation
 
 pytestmark = pytest.mark.looptime
 

@@ -11,25 +11,11 @@ import pytest
 
 from elasticgpu.errors import ApiError, Forbidden, Invalid
 from elasticgpu.testing.apiserver import ApiServer, DirectClient, User
-from tests.cases.test_admission import (
-    EDITS,
-    HERE,
-    NODES,
-    OURS,
-    PODS,
-    REFUSED,
-    SERVED,
-    TRIAL,
-    WRITES,
-    Served,
-    Write,
-    claim,
-    device,
-    entries_of,
-    gpu,
-    merged,
-    pod,
-)
+from tests.cases.admission.agents import NODES, OURS, WRITES, Write, device, gpu, merged
+from tests.cases.admission.edits import EDITS
+from tests.cases.admission.pods import HERE, PODS, TRIAL, claim, entries_of, pod
+from tests.cases.admission.refused import REFUSED
+from tests.cases.admission.served import SERVED, Served
 from tests.chart.conftest import Render, helm, render
 
 __all__ = ["helm", "render"]

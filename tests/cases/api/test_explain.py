@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.test_api import bare  # noqa: F401 # a fixture
 from tests.cluster.api import wait_for
 from tests.cluster.cluster import Cluster
-from tests.cluster.fixtures import control_plane  # noqa: F401 # a fixture
 
 EXPLAINED = Path(__file__).parent / "explained"
 TREE = "--recursive"
@@ -54,7 +52,7 @@ PAGES: dict[str, list[tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_what_kubectl_explains(bare: Cluster, kind: str) -> None:  # noqa: F811 # the fixture
+def test_what_kubectl_explains(bare: Cluster, kind: str) -> None:
     """Word for word, with nothing left unsaid."""
     wait_for(lambda: "FIELDS" in bare.kubectl("explain", kind, check=False), 30, "its explanation")
     printed = "".join(
