@@ -65,17 +65,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Annotated, ClassVar, Protocol
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import CardSlice, DeviceSource, ElasticGPU, ElasticGPUSpec
-from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
-from elasticgpu.api.meta import Model, ObjectMeta, ObjectReference
+from elasticgpu.api.meta import ObjectMeta, ObjectReference
 from elasticgpu.api.names import (
     BOUND_BY_CONTROLLER,
     DEVICE_PROTECTION,
@@ -85,20 +86,37 @@ from elasticgpu.api.names import (
 from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
-from elasticgpu.rules.fleet import CardView, NodeView
+from elasticgpu.host import (
+    ComputeMode,
+    ContainerEdits,
+    DeviceNode,
+    Files,
+    Finished,
+    Host,
+    Mount,
+    Nvml,
+)
+from elasticgpu.rules.cutting import shares, whole_cards
+from elasticgpu.rules.fleet import CardView, Held, NodeView
 from elasticgpu.rules.ledger import Slice
 
 __all__ = [
     "CardSlice",
     "CardView",
+    "ComputeMode",
     "ContainerEdits",
     "Demand",
     "DeviceNode",
     "ElasticGPU",
+    "Files",
+    "Finished",
+    "Held",
     "Host",
     "Mount",
     "NodeView",
     "NotOurs",
+    "Nvml",
+    "Parameters",
     "Provisioner",
     "Refused",
     "Request",
@@ -107,54 +125,11 @@ __all__ = [
     "Slice",
     "Working",
     "discover",
+    "shares",
+    "whole_cards",
 ]
 
 ENTRY_POINTS = "elasticgpu.provisioners"
-
-
-class DeviceNode(Model):
-    """A device file of the container (CDI `deviceNodes`)."""
-
-    path: str
-    host_path: str | None = None
-    type: str | None = None
-    major: int | None = None
-    minor: int | None = None
-    permissions: str | None = None
-
-
-class Mount(Model):
-    """A mount of the container (CDI `mounts`)."""
-
-    host_path: str
-    container_path: str
-    type: str | None = None
-    options: list[str] = []
-
-
-class ContainerEdits(Model):
-    """What the container gets: CDI container edits (CNCF Container Device Interface 0.5)."""
-
-    env: Annotated[list[str], Field(description="NAME=value; wins over the pod's own.")] = []
-    device_nodes: list[DeviceNode] = []
-    mounts: list[Mount] = []
-
-
-class Host(Protocol):
-    """A plugin's only way to touch the node: real, fake or simulated."""
-
-    @property
-    def node_name(self) -> str:
-        """The node's name."""
-
-    def card(self, gpu: str) -> GPU:
-        """The card of this GPU name. Raises Refused if this node does not have it."""
-
-    def variable(self, name: str) -> str:
-        """The environment variable of this preparation: `CORE` → `ELASTICGPU_0_CORE`.
-
-        A container may have several claims, and one variable can hold but one value.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +158,49 @@ class Request:
         return build(self.gpu_class.spec.provisioner, self, handle, attributes or {})
 
 
+class Parameters(BaseModel):
+    """What a class may tell its provisioner: subclass it. Values are written as strings.
+
+    Names are camelCase in the manifest; a name that is not there is an error.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+
 class Provisioner(ABC):
     """One way of cutting devices from cards. `place` and `prepare` are required."""
 
     name: ClassVar[str]
     """What a class's `provisioner:` says."""
 
+    parameters: Parameters = Parameters()
+    """Those of the class that is served, or of the device: declare yours, with their defaults.
+
+        class Mine(Provisioner):
+            parameters: MyParameters = MyParameters()
+    """
+
     concurrency: ClassVar[int] = 8
     """Calls of `provision` and `release` under way at once, at most."""
 
     timeout: ClassVar[float] = 60.0
     """Seconds that one call of `provision` or `release` may take; then it is cancelled."""
+
+    def tuned(self, written: Mapping[str, str]) -> Self:
+        """This provisioner with the parameters that a class or device has written.
+
+        Raises Refused with the name of each field that is wrong, and why.
+        """
+        if not written and self.parameters == type(self.parameters)():
+            return self
+        other = copy(self)
+        try:
+            other.parameters = type(self.parameters).model_validate(dict(written))
+        except ValidationError as error:
+            raise Refused(f"parameters of {self.name}: {_faults(error)}") from error
+        return other
 
     @abstractmethod
     def place(self, want: Demand, node: NodeView) -> Slice | None:
@@ -216,6 +223,14 @@ class Provisioner(ABC):
 
     async def unprepare(self, device: ElasticGPU, host: Host) -> None:
         """Undo `prepare`; called twice, or for what never was, it succeeds."""
+
+
+def _faults(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(str(part) for part in fault['loc'])}: "
+        f"{fault['msg'].removeprefix('Value error, ')}"
+        for fault in error.errors(include_url=False, include_input=False)
+    )
 
 
 def overrides(plugin: Provisioner, method: str) -> bool:
@@ -244,6 +259,7 @@ def build(
                 driver=driver,
                 handle=handle or request.name,
                 devices=list(parts),
+                parameters=dict(request.gpu_class.spec.parameters),
                 attributes={**request.place.attributes, **(attributes or {})},
             ),
         ),

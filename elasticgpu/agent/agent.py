@@ -23,14 +23,16 @@ from elasticgpu.cluster.informer import Informer
 from elasticgpu.errors import Refused
 from elasticgpu.provisioner import discover
 
-from . import dra, fleet
+from . import devices, dra, fleet, local
 from .adopt import Adopter
 from .cdi import Folder
+from .host import Machine
 from .inventory import Inventory, Simulated, Source
 from .ledger import Ledger
 from .node import Node
 from .prepare import Preparer
 from .settle import Settler, restore
+from .simulated import SimulatedNvml
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +42,11 @@ FLUSH = 2.0
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """What an agent is told: its node, three directories, and made-up cards if any.
+    """What an agent is told: its node, its directories, and made-up cards if any.
 
     `kubelet_dir` is the kubelet's root directory, `cdi_dir` one the container runtime reads,
-    `state_dir` outlives the process and the boot. `simulate` is a fleet file.
+    `state_dir` outlives the process and the boot, `run_dir` only the process. `simulate` is a fleet
+    file; `machine` is what plugins touch, if that is not to be this one.
     """
 
     node_name: str
@@ -51,6 +54,8 @@ class AgentConfig:
     cdi_dir: Path
     state_dir: Path
     simulate: Path | None = None
+    run_dir: Path = Path("/run/elasticgpu")
+    machine: Machine | None = None
 
 
 async def run(client: Client, config: AgentConfig, *, ready: asyncio.Event | None = None) -> None:
@@ -86,6 +91,7 @@ class Agent:
             folder=Folder(config.cdi_dir),
             provisioners=discover(),
             cards=lambda: self.inventory.cards,
+            machine=config.machine or simulated_machine(config.state_dir, config.run_dir),
         )
         self.settler = Settler(self.node)
         self.recorder = Recorder(client, controller="elasticgpu-agent", instance=name)
@@ -134,6 +140,18 @@ def cards_of(config: AgentConfig) -> Source:
         names = ", ".join(found.nodes) or "none"
         log.warning("fleet file %s has no node %s: %s", config.simulate, config.node_name, names)
     return Simulated(found, config.node_name)
+
+
+def simulated_machine(state_dir: Path, run_dir: Path) -> Machine:
+    """This machine with its files and programs, but made-up cards."""
+    return Machine(
+        nvml=SimulatedNvml(),
+        files=local.LocalFiles(),
+        run=local.run,
+        nodes=lambda card: devices.nodes(card, devices.MADE_UP),
+        state_dir=state_dir / "plugins",
+        run_dir=run_dir,
+    )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from elasticgpu.errors import ElasticGPUError, Refused, Retry
 from elasticgpu.provisioner import Provisioner
 
 from .cdi import Folder
-from .host import NodeHost
+from .host import Machine, NodeHost
 from .ledger import Ledger, Record
 from .ports import Api
 
@@ -49,6 +49,7 @@ class Node:
     folder: Folder
     provisioners: Mapping[str, Provisioner]
     cards: Callable[[], Mapping[str, GPU]]
+    machine: Machine
     claims: Locks = field(default_factory=Locks)
     devices: Locks = field(default_factory=Locks)
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -63,15 +64,19 @@ class Node:
 
     def host(self, record: Record) -> NodeHost:
         """The node as a plugin sees it for this record."""
-        return NodeHost(self.name, self.cards(), record.tag)
+        driver = record.device.spec.source.driver
+        return NodeHost(self.name, self.cards(), record.tag, driver, self.machine)
 
     def plugin(self, device: ElasticGPU) -> Provisioner:
-        """The provisioner of the device. Raises Refused if it is not installed here."""
+        """The provisioner of the device, with the parameters that it was made with.
+
+        Raises Refused if it is not installed here, or knows no such parameters.
+        """
         driver = device.spec.source.driver
         if driver not in self.provisioners:
             known = ", ".join(sorted(self.provisioners)) or "none"
             raise Refused(f"provisioner {driver} is not installed on this node; installed: {known}")
-        return self.provisioners[driver]
+        return self.provisioners[driver].tuned(device.spec.source.parameters)
 
 
 async def ask_plugin(driver: str, answer: Awaitable[T]) -> T:

@@ -58,6 +58,10 @@ class DeviceSource(Model):
         list[CardSlice],
         Field(max_length=16, description="The cards, each once; empty for a remote device."),
     ] = []
+    parameters: Annotated[
+        dict[Name, Annotated[str, StringConstraints(max_length=512)]],
+        Field(max_length=32, description="Those of its class when it was made; see there."),
+    ] = {}
     attributes: Annotated[
         dict[Label, Annotated[str, StringConstraints(max_length=256)]],
         Field(max_length=32, description="What else the provisioner needs to remember."),

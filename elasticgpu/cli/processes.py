@@ -83,6 +83,13 @@ def controller(
     help="Where the ledger of prepared devices is kept; must outlive the process.",
 )
 @click.option(
+    "--run-dir",
+    type=click.Path(path_type=Path),
+    default=Path("/run/elasticgpu"),
+    show_default=True,
+    help="Where provisioners keep what a reboot may take: pipes of daemons; a short path.",
+)
+@click.option(
     "--simulate",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Fleet file: which made-up cards to publish. Needed: this release knows no real ones.",
@@ -95,6 +102,7 @@ def agent(
     kubelet_dir: Path,
     cdi_dir: Path,
     state_dir: Path,
+    run_dir: Path,
     simulate: Path | None,
 ) -> None:
     """Run on a node: publish its cards, prepare devices."""
@@ -112,6 +120,7 @@ def agent(
         cdi_dir=cdi_dir,
         state_dir=state_dir,
         simulate=simulate,
+        run_dir=run_dir,
     )
     run_process(
         "agent", kubeconfig, health_port, verbose, lambda c, ready: run(c, config, ready=ready)

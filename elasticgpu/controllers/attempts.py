@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from elasticgpu.api.claim import ElasticGPUClaim
@@ -42,7 +42,11 @@ class Attempt:
                 self._unwant(checking.remains(answer, asked))
                 return Answer(Kind.REFUSED, f"{plugin.name}: {error.reason}")
 
-        self.making.start(plugin, lambda: plugin.provisioner.provision(request), understand)
+        def call() -> Awaitable[ElasticGPU]:
+            parameters = request.gpu_class.spec.parameters
+            return plugin.provisioner.tuned(parameters).provision(request)
+
+        self.making.start(plugin, call, understand)
 
     def reject(self, device: ElasticGPU, words: str) -> None:
         """What was made cannot be stored: it is to be released, and its maker has refused."""
@@ -54,7 +58,7 @@ class Attempt:
 
     def undo(self, device: ElasticGPU, plugin: Plugin) -> None:
         """Call `release` for it."""
-        self.cleaning.start(plugin, lambda: plugin.provisioner.release(device))
+        self.cleaning.start(plugin, lambda: plugin.release(device))
 
     def view(
         self, work: Work, claim: ElasticGPUClaim | None, *, stored: bool, installed: bool

@@ -18,7 +18,7 @@ from elasticgpu.api.meta import Key
 from elasticgpu.api.quantity import format_bytes
 from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
-from elasticgpu.rules.ledger import Held
+from elasticgpu.rules.fleet import Held
 
 from .world import World
 

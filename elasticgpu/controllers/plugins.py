@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from elasticgpu.provisioner import Provisioner
+from elasticgpu.provisioner import ElasticGPU, Provisioner
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,6 +36,10 @@ class Plugin:
     def name(self) -> str:
         """The provisioner's name."""
         return self.provisioner.name
+
+    def release(self, device: ElasticGPU) -> Awaitable[None]:
+        """The call that frees this device, by the parameters it was made with."""
+        return self.provisioner.tuned(device.spec.source.parameters).release(device)
 
     def start(self, call: Callable[[], Awaitable[T]]) -> asyncio.Future[T]:
         """Begin a call; what it answers or raises comes as a future of the caller's loop."""

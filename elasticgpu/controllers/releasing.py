@@ -53,7 +53,7 @@ class Releasing:
             self.world.devices.observed(live)
             raise Retry(f"ElasticGPU {device.name} was seen too late", after=0.05)
         plugin = self.world.runners[device.spec.source.driver]
-        self._asking(device).start(plugin, lambda: plugin.provisioner.release(device))
+        self._asking(device).start(plugin, lambda: plugin.release(device))
 
     def forget(self, uid: str) -> None:
         """The device is gone, or is not to be released any more."""

@@ -16,7 +16,7 @@ from elasticgpu.api.meta import Key
 from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.cluster.clock import timestamp
-from elasticgpu.errors import NotFound
+from elasticgpu.errors import NotFound, Refused
 from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.decisions import ClaimView
 from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
@@ -24,6 +24,7 @@ from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.handing import PodView
 from elasticgpu.rules.holders import HoldersView, holds
 from elasticgpu.rules.nodes import closed, lost
+from elasticgpu.rules.placement import Placer
 from elasticgpu.rules.reclaiming import DeviceView
 from elasticgpu.rules.upkeep import UpkeepView
 from elasticgpu.rules.waiting import EntryView
@@ -36,7 +37,7 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
     """What decides about a claim."""
     name = world.class_in_effect(claim)
     gpu_class = world.classes.get(("", name)) if name else None
-    plugin = world.plugins.get(gpu_class.spec.provisioner) if gpu_class else None
+    placer, misfit = _placer(world, gpu_class)
     return ClaimView(
         claim=claim,
         class_name=name,
@@ -46,7 +47,8 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         reserved=_reserved(world, claim),
         available=partial(_available, world, claim, name or ""),
         released=partial(_released, world),
-        placer=plugin,
+        placer=placer,
+        misfit=misfit,
         provisioners=tuple(sorted(world.plugins)),
         creating=world.assumed.get(device_name(claim.uid)),
         in_progress=claim.uid in world.works,
@@ -54,6 +56,17 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         nodes=world.ledger,
         company=_in_company(claim, gpu_class),
     )
+
+
+def _placer(world: World, gpu_class: ElasticGPUClass | None) -> tuple[Placer | None, str]:
+    """Who cuts devices of this class, or why not: its parameters are refused."""
+    plugin = world.plugins.get(gpu_class.spec.provisioner) if gpu_class else None
+    if plugin is None or gpu_class is None:
+        return None, ""
+    try:
+        return plugin.tuned(gpu_class.spec.parameters), ""
+    except Refused as error:
+        return None, error.reason
 
 
 def _in_company(claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> bool:

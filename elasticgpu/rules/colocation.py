@@ -14,7 +14,7 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.vocabulary import describe
 
 from . import placement
-from .fleet import Fleet, NodeView, Ranking
+from .fleet import Fleet, Held, NodeView, Ranking
 from .ledger import Slice
 from .placement import LONGEST, SHOWN, Nowhere, Placed, Placer, Wish
 
@@ -133,13 +133,17 @@ def _taken(node: NodeView, place: Slice, mode: str) -> NodeView:
     """The node as it is once this slice is cut from its cards."""
     cards = []
     for card in node.cards:
-        parts = [part for part in place.devices if part.gpu == card.name]
+        parts = tuple(part for part in place.devices if part.gpu == card.name)
         core, memory = sum(p.core for p in parts), sum(p.memory_bytes for p in parts)
         left = replace(
-            card, core_free=card.core_free - core, memory_free=card.memory_free - memory, mode=mode
+            card,
+            core_free=card.core_free - core,
+            memory_free=card.memory_free - memory,
+            mode=mode,
+            held=(*card.held, Held("", mode, core, memory, parts)),
         )
         cards.append(left if parts else card)
-    return NodeView(node.name, tuple(cards))
+    return replace(node, cards=tuple(cards))
 
 
 def _explained(seekers: Sequence[Seeker], looked: Sequence[tuple[str, str]]) -> Nowhere:

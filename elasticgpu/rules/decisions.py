@@ -29,9 +29,10 @@ class ClaimView:
     neither. `named` is the device it points at, `reserved` those that point at it, `available`
     tells the free ones of its class, the best fit of a demand first, `released` those of any class
     whose claim is gone; `creating` is one whose create was sent and not answered. Devices and nodes
-    are looked up only as far as the decision goes. `in_progress`: its provisioner is making one,
-    which the provisioning loop sees to; `refusal` is the last final answer of a provisioner. In
-    `company`, others decide with it where it goes: see `rules/company.py`.
+    are looked up only as far as the decision goes. `misfit`: its class's parameters are refused by
+    the provisioner, in these words, and there is no `placer`. `in_progress`: its provisioner is
+    making one, which the provisioning loop sees to; `refusal` is the last final answer of a
+    provisioner. In `company`, others decide with it where it goes: see `rules/company.py`.
     """
 
     claim: ElasticGPUClaim
@@ -43,6 +44,7 @@ class ClaimView:
     available: Callable[[Demand], Iterable[Candidate]] = lambda want: ()
     released: Callable[[], Iterable[Candidate]] = tuple
     placer: Placer | None = None
+    misfit: str = ""
     provisioners: tuple[str, ...] = ()
     nodes: Fleet = field(default_factory=Ranking)
     creating: ElasticGPU | None = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from elasticgpu.api.elasticgpu import CardSlice
 from elasticgpu.api.gpu import GPU
 
 WHOLE = 100
@@ -24,11 +25,22 @@ NO_ROOM: Room = (-(1 << 62), -(1 << 62))
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What one device holds of one card: percent of core, bytes of memory, and the very parts."""
+
+    device: str
+    driver: str
+    core: int
+    memory: int
+    parts: tuple[CardSlice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CardView:
     """One card with what is free of it: `core` in percent, `memory` in bytes.
 
     `mode` is the provisioner that has the card now, empty while nothing holds any of it; `closed`
-    says why its node gets nothing new, empty if it does.
+    says why its node gets nothing new, empty if it does. `held` is what each device holds of it.
     """
 
     gpu: GPU
@@ -36,6 +48,7 @@ class CardView:
     memory_free: int
     mode: str = ""
     closed: str = ""
+    held: tuple[Held, ...] = ()
 
     @property
     def name(self) -> str:
@@ -50,10 +63,11 @@ class CardView:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node's cards, best candidate first."""
+    """A node's cards, best candidate first; `order` is how its class wants cards chosen."""
 
     name: str
     cards: tuple[CardView, ...]
+    order: Literal["binpack", "spread", "topology"] = "binpack"
 
 
 class Fleet(Protocol):

@@ -14,7 +14,7 @@ from elasticgpu.api.gpu import GPU
 from elasticgpu.api.names import PROVISIONED_BY
 from elasticgpu.api.quantity import format_bytes
 
-from .fleet import NO_ROOM, WHOLE, CardView, NodeView, Ranking, Room
+from .fleet import NO_ROOM, WHOLE, CardView, Held, NodeView, Ranking, Room
 
 UNREADABLE = 1 << 62
 """Bytes that no card has."""
@@ -29,16 +29,6 @@ class Slice:
 
     devices: tuple[CardSlice, ...]
     attributes: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What one device holds of one card."""
-
-    device: str
-    driver: str
-    core: int
-    memory: int
 
 
 def holds(device: ElasticGPU) -> bool:
@@ -124,12 +114,13 @@ class Ledger:
             return
         parts = device.spec.source.devices
         for gpu in {part.gpu for part in parts}:
-            here = [part for part in parts if part.gpu == gpu]
+            here = tuple(part for part in parts if part.gpu == gpu)
             self._held.setdefault(gpu, {})[device.name] = Held(
                 device.name,
                 device.spec.source.driver,
                 sum(part.core for part in here),
                 sum(_bytes(part) for part in here),
+                here,
             )
             self._touch(gpu)
         self._cards_of[device.name] = tuple(dict.fromkeys(part.gpu for part in parts))
@@ -169,13 +160,14 @@ class Ledger:
         return self._views[name]
 
     def _sum(self, gpu: GPU, without: str) -> CardView:
-        rows = [row for row in self._held.get(gpu.name, {}).values() if row.device != without]
+        rows = tuple(row for row in self._held.get(gpu.name, {}).values() if row.device != without)
         return CardView(
             gpu=gpu,
             core_free=WHOLE - sum(row.core for row in rows),
             memory_free=gpu.memory - sum(row.memory for row in rows),
             mode=rows[0].driver if rows else "",
             closed=self._closed.get(gpu.spec.node_name, ""),
+            held=rows,
         )
 
     def nodes(self) -> list[str]:

@@ -23,6 +23,9 @@ def maker(view: ClaimView, want: Demand) -> Maker | Wait:
         return Wait("NoDevice", none.said(hint(view, want)), event="Normal")
     if gpu_class is None:
         return Wait("UnknownClass", f"there is no ElasticGPUClass {name}; {_known(view)}")
+    if view.misfit:
+        wrong = f"class {name} cannot serve: {view.misfit}; classes are fixed: make another one"
+        return Wait("BadParameters", wrong)
     if view.placer is None:
         return Wait(
             "NoProvisioner",

@@ -18,6 +18,7 @@ from elasticgpu.api.quantity import to_int
 from elasticgpu.api.vocabulary import Demand, describe
 from elasticgpu.errors import ElasticGPUError, Refused
 
+from .cutting import core_of
 from .fleet import WHOLE, CardView, Fleet, NodeView, Room, share
 from .ledger import Slice, shortage
 
@@ -125,7 +126,7 @@ def candidates(wish: Wish, mode: str, node: NodeView) -> NodeView:
     fit = [card for card in node.cards if unfit(wish.selector, mode, card) is None]
     sign = -1 if wish.order.card == "spread" else 1
     fit.sort(key=lambda card: (sign * share((card,)), card.gpu.status.index))
-    return NodeView(node.name, tuple(fit))
+    return NodeView(node.name, tuple(fit), wish.order.card)
 
 
 def unfit(selector: GPUSelector | None, mode: str, card: CardView) -> str | None:
@@ -195,5 +196,8 @@ def missing(wish: Wish, mode: str, card: CardView) -> str | None:
     if reason := unfit(wish.selector, mode, card):
         return reason
     want = wish.want
-    core = WHOLE if want.gpus else want.core // want.count
-    return shortage(core, want.memory_of(card.gpu.memory), card)
+    if want.tflops and not card.gpu.status.tflops:
+        return f"the dense FP16 TFLOPS of model {card.gpu.status.model or 'unknown'} are not known"
+    if want.gpus:
+        return shortage(WHOLE, card.gpu.memory, card)
+    return shortage(core_of(want, card.gpu), want.memory_of(card.gpu.memory), card)

@@ -19,8 +19,8 @@ from elasticgpu.errors import ElasticGPUError
 
 from . import placement
 from .fitting import Candidate, leftover, size, unsuitable
-from .fleet import WHOLE, CardView, Fleet, NodeView, Ranking
-from .ledger import Held, Ledger, Slice, shortage
+from .fleet import CardView, Fleet, Held, NodeView, Ranking
+from .ledger import Ledger, Slice, shortage
 from .placement import Placed, Placer, Wish
 from .transaction import given_up
 
@@ -246,11 +246,12 @@ def _enough(core: int, memory: int, card: CardView, rows: list[Held], placer: Pl
 def _without(node: NodeView, gone: dict[str, list[Held]]) -> NodeView:
     """The node as it would be without these devices."""
     cards = (_emptier(card, gone.get(card.name, [])) for card in node.cards)
-    return NodeView(node.name, tuple(cards))
+    return replace(node, cards=tuple(cards))
 
 
 def _emptier(card: CardView, gone: Sequence[Held]) -> CardView:
     core = card.core_free + sum(row.core for row in gone)
     memory = card.memory_free + sum(row.memory for row in gone)
-    empty = core >= WHOLE and memory >= card.gpu.memory
-    return replace(card, core_free=core, memory_free=memory, mode="" if empty else card.mode)
+    left = tuple(row for row in card.held if row not in gone)
+    mode = card.mode if left else ""
+    return replace(card, core_free=core, memory_free=memory, mode=mode, held=left)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from elasticgpu.agent.adopt import Adopter
+from elasticgpu.agent.agent import simulated_machine
 from elasticgpu.agent.cdi import Folder
 from elasticgpu.agent.ledger import Ledger, Record
 from elasticgpu.agent.node import Node
@@ -66,6 +67,7 @@ class World:
         (self.root / "state").mkdir()
         self.api.fate = lambda point: self.fate(point)
         self.cards = {card.name: card for card in (card_of(0), card_of(1))}
+        self.machine = simulated_machine(self.root / "state", self.root / "run")
 
     @property
     def ledger_file(self) -> Path:
@@ -177,6 +179,7 @@ class Agent:
             folder=DyingFolder(world),
             provisioners={Share.name: Share(world), Other.name: Other(world)},
             cards=lambda: world.cards,
+            machine=world.machine,
         )
         self.settler = Settler(self.node)
         self.preparer = Preparer(self.node, self.settler, lambda _, said: world.told.append(said))

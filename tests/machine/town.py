@@ -84,7 +84,9 @@ class Machine:
         """By uid of the ResourceClaim."""
         home = town.folder / name
         self.boot_id = home / "boot_id"
-        self.config = AgentConfig(name, home / "kubelet", home / "cdi", home / "state")
+        self.config = AgentConfig(
+            name, home / "kubelet", home / "cdi", home / "state", run_dir=home / "run"
+        )
         agent_user = account("elasticgpu-agent", name)
         node = User(f"system:node:{name}", ("system:nodes", *SYSTEM))
         self._preparer: tuple[Any, Any] = (None, None)

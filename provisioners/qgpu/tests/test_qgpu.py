@@ -18,11 +18,13 @@ from elasticgpu.provisioner import (
     ContainerEdits,
     Demand,
     ElasticGPU,
+    Host,
     NodeView,
     Refused,
     Slice,
     discover,
 )
+from elasticgpu.testing.host import FakeNode
 
 GI = 1 << 30
 T = TypeVar("T")
@@ -102,20 +104,9 @@ def test_its_own_names() -> None:
     assert QGPU().place(want, node((100, 80))) == cut("c0", 10, 4 * GI)
 
 
-class OneCard:
+def host() -> Host:
     """A node with the card c0."""
-
-    node_name = "node-a"
-
-    def card(self, gpu: str) -> GPU:
-        """The card, if it is c0."""
-        if gpu != "c0":
-            raise Refused(f"{self.node_name} has no {gpu}")
-        return card(gpu)
-
-    def variable(self, name: str) -> str:
-        """The variable of the pod's first entry."""
-        return f"ELASTICGPU_0_{name}"
+    return FakeNode.of([card("c0")]).host(QGPU.name)
 
 
 def device(gpu: str) -> ElasticGPU:
@@ -137,7 +128,7 @@ def finish(coroutine: Coroutine[object, None, T]) -> T:
 
 def test_prepare() -> None:
     """The container hears which card and how much of it, in its own variables; twice the same."""
-    edits = finish(QGPU().prepare(device("c0"), OneCard()))
+    edits = finish(QGPU().prepare(device("c0"), host()))
     assert edits == ContainerEdits(
         env=[
             "ELASTICGPU_0_UUID=GPU-c0",
@@ -145,14 +136,14 @@ def test_prepare() -> None:
             f"ELASTICGPU_0_MEMORY={4 * GI}",
         ]
     )
-    assert finish(QGPU().prepare(device("c0"), OneCard())) == edits
-    finish(QGPU().unprepare(device("c0"), OneCard()))
+    assert finish(QGPU().prepare(device("c0"), host())) == edits
+    finish(QGPU().unprepare(device("c0"), host()))
 
 
 def test_prepare_of_a_card_that_is_elsewhere() -> None:
     """A card the node does not have is refused by the node."""
-    with pytest.raises(Refused, match="node-a has no c9"):
-        finish(QGPU().prepare(device("c9"), OneCard()))
+    with pytest.raises(Refused, match="node-a has no card c9"):
+        finish(QGPU().prepare(device("c9"), host()))
 
 
 def test_is_installed() -> None:
