@@ -204,6 +204,14 @@ class ClaimStatus(Model):
             description="Nodes that were tried for it in vain: the next device is elsewhere.",
         ),
     ] = []
+    excluded_for: Annotated[
+        list[Label],
+        Field(
+            max_length=256,
+            description="Uids of the pods that did not get to the last of these nodes: for other "
+            "pods none is excluded.",
+        ),
+    ] = []
 
 
 class ElasticGPUClaim(KubeObject):

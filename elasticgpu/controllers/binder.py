@@ -109,7 +109,7 @@ class Binder:
             case StartAnew(message):
                 await self._start_anew(claim, view, message)
             case Forget():
-                await self._write(claim, claim.with_status(excluded_nodes=[]), "status")
+                await self._write(claim, transaction.forgotten(claim), "status")
             case Later():
                 raise Retry(f"the company of {claim.name} is not ready", after=LATER)
 
@@ -148,7 +148,7 @@ class Binder:
             words = f"{message}; all are tried again after {length:.0f} s"
             return await self._wait(claim, Wait("TriedInVain", words))
         for member in view.members:
-            await self._write(member.claim, member.claim.with_status(excluded_nodes=[]), "status")
+            await self._write(member.claim, transaction.forgotten(member.claim), "status")
             self.queue.add(member.claim.key)
 
     async def _finish_strays(self, key: Key, claim: ElasticGPUClaim | None) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.meta import find_condition
 from elasticgpu.api.names import BOUND_BY_CONTROLLER
 from elasticgpu.errors import Refused
 
@@ -96,13 +95,16 @@ def decide(view: CompanyView) -> CompanyDecision:
 
 
 def _outdated(view: CompanyView) -> bool:
-    """Whether all pods that wait came after the last node was excluded."""
-    first = view.members[0]
-    bound = find_condition(first.claim.status.conditions, "Bound")
-    if not first.claim.status.excluded_nodes or not waits_for_pod(first.gpu_class) or bound is None:
+    """Whether nodes are excluded for pods none of which waits any more.
+
+    Those pods are told by their uids: dates of theirs and ours come from two clocks. What a
+    provisioner excluded by itself is for any pod.
+    """
+    first, waiting = view.members[0], {one.pod.uid for one in view.consumers}
+    said = first.claim.status
+    if not said.excluded_nodes or not waits_for_pod(first.gpu_class):
         return False
-    since = bound.last_transition_time
-    return all(one.pod.metadata.creation_timestamp > since for one in view.consumers)
+    return waiting.isdisjoint(said.excluded_for or waiting)
 
 
 def _is_half(view: ClaimView, device: ElasticGPU) -> bool:

@@ -71,7 +71,7 @@ def closed(
     if answer is None:
         return claim
     if answer.kind is Kind.ELSEWHERE:
-        claim = excluded(claim, node, now=now)
+        claim = excluded(claim, node)
     return told(claim, answer, now=now)
 
 

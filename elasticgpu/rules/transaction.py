@@ -107,7 +107,7 @@ def claim_bound(
     if claim.status.phase == BOUND:
         return claim
     if final and claim.status.excluded_nodes:
-        claim = claim.with_status(excluded_nodes=[])
+        claim = forgotten(claim)
     condition = Condition(
         type=BOUND, status="True", reason="Bound", message=f"bound to {device.name}"
     )
@@ -156,24 +156,23 @@ def unbound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticG
         capacity={},
         conditions=merge_condition(others, condition, now=now),
     )
-    return excluded(waiting, device.spec.node_name, now=now) if reason == WITHDRAWN else waiting
+    pods = [row.pod_uid for row in claim.status.users]
+    if reason != WITHDRAWN or not pods:
+        return waiting
+    return excluded(waiting, device.spec.node_name).with_status(excluded_for=pods)
 
 
-def excluded(claim: ElasticGPUClaim, node: str, *, now: str) -> ElasticGPUClaim:
-    """The claim remembers that this node was tried for it in vain; of too many the oldest goes.
-
-    Since when is the time of its condition: no pod that comes later is held to it.
-    """
+def excluded(claim: ElasticGPUClaim, node: str) -> ElasticGPUClaim:
+    """The claim remembers that this node was tried for it in vain; of too many the oldest goes."""
     tried = claim.status.excluded_nodes
     if node in ("", *tried):
         return claim
-    return claim.with_status(
-        excluded_nodes=[*tried, node][-MOST_EXCLUDED:],
-        conditions=[
-            c.but(last_transition_time=now) if c.type == BOUND else c
-            for c in claim.status.conditions
-        ],
-    )
+    return claim.with_status(excluded_nodes=[*tried, node][-MOST_EXCLUDED:])
+
+
+def forgotten(claim: ElasticGPUClaim) -> ElasticGPUClaim:
+    """The claim without the nodes that were tried for it, and for whom: its search is over."""
+    return claim.with_status(excluded_nodes=[], excluded_for=[])
 
 
 def nameless(claim: ElasticGPUClaim) -> ElasticGPUClaim:

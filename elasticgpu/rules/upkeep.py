@@ -14,6 +14,7 @@ from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.api.vocabulary import demand
 
 from .fitting import Candidate, falls_short
+from .transaction import forgotten
 
 RESIZED, COLOCATED = "Resized", "Colocated"
 """Types of the conditions. They are there only while something is wrong."""
@@ -38,7 +39,7 @@ def kept(view: UpkeepView, *, now: str) -> ElasticGPUClaim:
     claim = _said(view.claim, RESIZED, "DeviceTooSmall", _grown(view), now)
     claim = _said(claim, COLOCATED, "Apart", _apart(view), now)
     if claim.status.excluded_nodes and not view.awaited:
-        claim = claim.with_status(excluded_nodes=[])
+        claim = forgotten(claim)
     return claim
 
 

@@ -133,6 +133,13 @@ FAULTS = [
         BINDING,
     ),
     Fault(
+        "a node is excluded for pods for which it was never tried",
+        "elasticgpu/rules/company.py",
+        "return waiting.isdisjoint(said.excluded_for or waiting)",
+        "return not waiting",
+        ("tests/rules/test_exclusion.py",),
+    ),
+    Fault(
         "a device is released under a claim that lives",
         "elasticgpu/rules/reclaiming.py",
         "return view.claim is not None and view.claim.uid == view.device.claim_uid",

@@ -14,7 +14,6 @@ from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import Node, Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpuclass import Topology
-from elasticgpu.api.meta import Condition
 from elasticgpu.api.names import BOUND_BY_CONTROLLER
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import Refused
@@ -26,7 +25,7 @@ from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.ledger import Slice
 from elasticgpu.rules.seeking import CompanyView, Part, Place, StartAnew
 
-from .build import GI, LATER, NOW, Share, card, claim, device, free, gpu_class, part, pod, ref, seen
+from .build import GI, Share, card, claim, device, free, gpu_class, part, pod, ref, seen
 
 WAITS = gpu_class(egpu_binding_mode="WaitForFirstConsumer")
 AT_ONCE = gpu_class()
@@ -132,10 +131,10 @@ class Row(NamedTuple):
     want: CompanyDecision
 
 
-def excluded(of: ElasticGPUClaim, *nodes: str, since: str = LATER) -> ElasticGPUClaim:
-    """The claim after these nodes were tried for it, the last one at that moment."""
-    said = Condition(type="Bound", status="False", reason="Withdrawn", last_transition_time=since)
-    return of.with_status(phase="Pending", excluded_nodes=list(nodes), conditions=[said])
+def excluded(of: ElasticGPUClaim, *nodes: str, for_pod: str = "") -> ElasticGPUClaim:
+    """The claim after these nodes were tried for it, the last one for the pod of this uid."""
+    pods = [for_pod or POD.uid]
+    return of.with_status(phase="Pending", excluded_nodes=list(nodes), excluded_for=pods)
 
 
 NOT_A = member(excluded(TRAIN, "node-a"))
@@ -295,7 +294,7 @@ FIRST = [
     Row("tried-for-a-pod-that-is-gone", with_pods([NEITHER]), Forget()),
     Row(
         "tried-for-an-earlier-pod",
-        with_pods([member(excluded(TRAIN, "node-a", since=NOW))], pod(created=LATER)),
+        with_pods([member(excluded(TRAIN, "node-a", for_pod="gone"))], POD),
         Forget(),
     ),
     Row("deleted", with_pods([member(claim(terminating=True))], POD), Settled()),

@@ -294,14 +294,6 @@ def test_closed() -> None:
     assert marks.closed(moved, "node-a", ELSEWHERE, now=NOW) == moved
 
 
-def test_54_since_when_a_node_is_excluded() -> None:
-    """Since the answer, not since the claim waits: the pod that waits for it came in between."""
-    waiting = marks.told(MARKED, WORKING, now=NOW)
-    moved = marks.closed(waiting, "node-a", ELSEWHERE, now="2026-01-03T00:00:00Z")
-    (condition,) = moved.status.conditions
-    assert condition.last_transition_time == "2026-01-03T00:00:00Z"
-
-
 def test_marks() -> None:
     """Any mark is one; both, with this very request, are what a call needs."""
     worlds = [NEW, NEW.with_finalizers(PROVISIONING), NEW.with_status(provisioning=REQUEST), MARKED]

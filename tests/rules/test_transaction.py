@@ -218,12 +218,12 @@ def test_roll_back_undoes_the_first_write(start: str) -> None:
 
 def test_excluded_nodes_are_remembered_once_and_up_to_a_bound() -> None:
     """A node tried in vain stands once; the oldest of too many goes; no node is no news."""
-    once = transaction.excluded(TRAIN, "node-a", now=NOW)
+    once = transaction.excluded(TRAIN, "node-a")
     assert once.status.excluded_nodes == ["node-a"]
-    assert transaction.excluded(once, "node-a", now=NOW) is once
-    assert transaction.excluded(once, "", now=NOW) is once
+    assert transaction.excluded(once, "node-a") is once
+    assert transaction.excluded(once, "") is once
     many = TRAIN.with_status(excluded_nodes=[f"node-{n}" for n in range(64)])
-    nodes = transaction.excluded(many, "node-a", now=NOW).status.excluded_nodes
+    nodes = transaction.excluded(many, "node-a").status.excluded_nodes
     assert (len(nodes), nodes[0], nodes[-1]) == (64, "node-1", "node-a")
 
 

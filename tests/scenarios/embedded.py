@@ -32,9 +32,10 @@ class Clock:
         return datetime(2026, 11, 1, tzinfo=zone) + passed
 
 
-async def embedded_site(nothing: Path, seed: int = 1) -> Site:
-    """A server of its own with the chart's kinds and policies; `seed` makes its names and uids."""
-    server = ApiServer(clock=Clock.now, random=Random(seed))
+async def embedded_site(nothing: Path, seed: int = 1, ahead: timedelta = timedelta()) -> Site:
+    """A server of its own with the chart's kinds and policies; `seed` makes its names and uids, and
+    its clock is so far ahead of the controllers'."""
+    server = ApiServer(clock=lambda: Clock.now() + ahead, random=Random(seed))
     install(server)
     admin = DirectClient(server)
     await admin.raw("POST", ACCOUNTS, body={"metadata": {"name": CONTROLLER}})

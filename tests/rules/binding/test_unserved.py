@@ -69,16 +69,15 @@ def test_a_claim_leaves_a_device_that_is_given_up(how: str, phase: str) -> None:
     """Whatever write was the last: status, then name, and then it waits for the device's end."""
     if how != "withdrawn" and phase == "Lost":
         phase = "Bound"
-    bound = claim(named="egpu-a", completed=True).with_status(phase=phase)
+    rows = [ClaimUser(pod_uid="pod-1")] if (how, phase) == ("withdrawn", "Bound") else []
+    bound = claim(named="egpu-a", completed=True).with_status(phase=phase, users=rows)
     found = abandoned(how)
     view = ClaimView(claim=bound, named=found, reserved=(found,))
     assert binding.decide(view) == Unbind(found)
     waiting = transaction.unbound(bound, found, now=NOW)
     assert (waiting.status.phase, waiting.status.users) == ("Pending", [])
     assert transaction.unbound(waiting, found, now=LATER) == waiting
-    assert waiting.status.excluded_nodes == (
-        ["node-a"] if how == "withdrawn" and phase != "Pending" else []
-    )
+    assert waiting.status.excluded_nodes == (["node-a"] if rows else [])
     free = transaction.nameless(waiting)
     assert transaction.nameless(free) == free
     assert (free.spec.elastic_gpu_name, BIND_COMPLETED in free.metadata.annotations) == ("", False)
@@ -108,6 +107,7 @@ def test_nodes_tried_are_remembered_up_to_a_bound() -> None:
     """The oldest is forgotten, so that the status stays within its schema."""
     found = abandoned("withdrawn")
     tried = [f"node-{n}" for n in range(64)]
-    bound = claim(named="egpu-a").with_status(phase="Bound", excluded_nodes=tried)
+    rows = [ClaimUser(pod_uid="pod-1")]
+    bound = claim(named="egpu-a").with_status(phase="Bound", excluded_nodes=tried, users=rows)
     nodes = transaction.unbound(bound, found, now=NOW).status.excluded_nodes
     assert (len(nodes), nodes[-1]) == (64, "node-a")
