@@ -18,17 +18,9 @@ from elasticgpu.cluster.informer import Change
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NamespaceTerminating
 from elasticgpu.rules import handing, waiting
-from elasticgpu.rules.handing import (
-    Action,
-    Allocate,
-    Deallocate,
-    MakeClaim,
-    Say,
-    Unreserve,
-    allocated,
-    unreserved,
-)
-from elasticgpu.rules.withdrawing import LookAgain, Withdraw, unallocated
+from elasticgpu.rules.allocation import Allocate, allocated, unallocated, unreserved
+from elasticgpu.rules.handing import Action, Deallocate, MakeClaim, Say, Unreserve
+from elasticgpu.rules.withdrawing import LookAgain, Withdraw
 
 from . import withdrawing
 from .lasting import Lasting

@@ -17,6 +17,7 @@ from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.errors import NotFound, Refused
+from elasticgpu.rules.allocation import allocated_device
 from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.decisions import ClaimView
 from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
@@ -28,7 +29,7 @@ from elasticgpu.rules.placement import Placer
 from elasticgpu.rules.reclaiming import DeviceView
 from elasticgpu.rules.upkeep import UpkeepView
 from elasticgpu.rules.waiting import EntryView
-from elasticgpu.rules.withdrawing import Sharer, allocated_device
+from elasticgpu.rules.withdrawing import Sharer
 
 from .world import World
 

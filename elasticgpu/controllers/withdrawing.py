@@ -13,9 +13,10 @@ from elasticgpu.api.core import ResourceClaim
 from elasticgpu.api.meta import labels_match
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.errors import Retry
+from elasticgpu.rules.allocation import unallocated
 from elasticgpu.rules.reclaiming import in_phase
 from elasticgpu.rules.transaction import WITHDRAWN
-from elasticgpu.rules.withdrawing import Stake, Withdraw, unallocated
+from elasticgpu.rules.withdrawing import Stake, Withdraw
 
 from .world import SELECTED, World
 

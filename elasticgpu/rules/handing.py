@@ -1,8 +1,7 @@
 """What a pod needs next: its ResourceClaims allocated, or a sentence why it waits.
 
-The allocation carries a `reservedFor` entry for the ElasticGPUClaim itself, without which the
-scheduler's PostFilter erases it whenever the pod does not fit the node at the moment; the entry
-goes as soon as the pod has a node, ends or is deleted.
+Our entry in `reservedFor` (see `allocation.py`) goes as soon as the pod has a node, ends or is
+deleted.
 """
 
 from __future__ import annotations
@@ -10,34 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elasticgpu.api.claim import ElasticGPUClaim, ElasticGPUClaimTemplate
-from elasticgpu.api.core import (
-    Allocation,
-    ConsumerReference,
-    DeviceAllocation,
-    DeviceResult,
-    Pod,
-    ResourceClaim,
-)
-from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.meta import GROUP, ObjectMeta, OwnerReference
-from elasticgpu.api.names import DEVICE_REQUEST, DRIVER
+from elasticgpu.api.core import Pod, ResourceClaim
+from elasticgpu.api.meta import ObjectMeta, OwnerReference
 
 from . import withdrawing
+from .allocation import Allocate, misallocated, movable, reserved_by_us
 from .entries import Entry, annotated, entries
 from .holders import holds, serves
 from .transaction import given_up
-from .waiting import EntryView, misallocated, why
+from .waiting import EntryView, why
 from .withdrawing import (
     LookAgain,
     Stake,
     Stays,
     Verdict,
     Withdraw,
-    is_ours,
-    movable,
 )
-
-CLAIMS = ElasticGPUClaim.resource.plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +45,6 @@ class MakeClaim:
     """Create the ElasticGPUClaim of an entry that names a claim template."""
 
     claim: ElasticGPUClaim
-
-
-@dataclass(frozen=True, slots=True)
-class Allocate:
-    """Write this ResourceClaim's allocation."""
-
-    resource_claim: ResourceClaim
-    claim: ElasticGPUClaim
-    device: ElasticGPU
-    reserve: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +135,11 @@ MISSED = (
 
 
 def _unreserve(view: PodView) -> list[Unreserve]:
-    return [Unreserve(rc) for rc in view.resource_claims if any(map(is_ours, reserved(rc)))]
+    return [Unreserve(rc) for rc in view.resource_claims if reserved_by_us(rc)]
 
 
 def _unreserve_scheduled(view: PodView) -> list[Unreserve]:
     return _unreserve(view) if view.pod and view.pod.spec.node_name else []
-
-
-def reserved(resource_claim: ResourceClaim) -> list[ConsumerReference]:
-    """The entries of `status.reservedFor`."""
-    return resource_claim.status.reserved_for
 
 
 def _missing_claims(pod: Pod, view: PodView) -> list[MakeClaim]:
@@ -210,32 +182,3 @@ def _allocate(pod: Pod, view: PodView) -> list[Allocate]:
         for v in ready
         if v.resource_claim and v.claim and v.device and not v.resource_claim.status.allocation
     ]
-
-
-def allocated(action: Allocate, *, now: str) -> ResourceClaim:
-    """The ResourceClaim with its allocation, and our entry if the pod has no node yet."""
-    device, claim = action.device, action.claim
-    node = device.spec.node_name
-    result = DeviceResult(
-        request=DEVICE_REQUEST, driver=DRIVER, pool=node or "remote", device=device.name
-    )
-    entry = ConsumerReference(api_group=GROUP, resource=CLAIMS, name=claim.name, uid=claim.uid)
-    allocation = Allocation(
-        devices=DeviceAllocation(results=[result]), allocation_timestamp=now
-    ).but(**({"node_selector": on_node(node)} if node else {}))
-    status = action.resource_claim.status.but(allocation=allocation)
-    if action.reserve:
-        status = status.but(reserved_for=[*status.reserved_for, entry])
-    return action.resource_claim.but(status=status)
-
-
-def unreserved(resource_claim: ResourceClaim) -> ResourceClaim:
-    """The ResourceClaim without our entry."""
-    rest = [entry for entry in reserved(resource_claim) if not is_ours(entry)]
-    return resource_claim.but(status=resource_claim.status.but(reserved_for=rest))
-
-
-def on_node(name: str) -> dict[str, object]:
-    """A node selector that only this node matches."""
-    term = {"key": "metadata.name", "operator": "In", "values": [name]}
-    return {"nodeSelectorTerms": [{"matchFields": [term]}]}

@@ -10,11 +10,12 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import find_condition
 
+from .allocation import allocated_device, misallocated
 from .classes import WAIT_FOR_POD
 from .entries import SPEC, Entry
 from .holders import MOST, holds, serves, strangers
 from .transaction import given_up
-from .withdrawing import Sharer, allocated_device
+from .withdrawing import Sharer
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +140,3 @@ def _why_held(claim: ElasticGPUClaim, device: ElasticGPU | None) -> str | None:
         f"ElasticGPUClaim {claim.name} is held by pod {names}: this pod gets it when that one "
         "has ended. A claim with spec.shared true serves several pods at once"
     )
-
-
-def misallocated(claim: ElasticGPUClaim, resource_claim: ResourceClaim) -> bool:
-    """Whether what it was allocated is not the claim's device any more."""
-    device = allocated_device(resource_claim)
-    return bool(device) and claim.spec.elastic_gpu_name != device

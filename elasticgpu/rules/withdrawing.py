@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from elasticgpu.api.claim import ElasticGPUClaim
-from elasticgpu.api.core import ConsumerReference, Pod, PodCondition, ResourceClaim
+from elasticgpu.api.core import Pod, PodCondition, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
-from elasticgpu.api.meta import GROUP
 from elasticgpu.api.names import BOUND_BY_CONTROLLER
 
+from .allocation import allocated_device, scheduled
 from .classes import waits_for_pod
 from .transaction import given_up
 
@@ -130,7 +130,7 @@ def fixed(pod: Pod, stake: Stake) -> str | None:
     if device.status.prepared_for:
         return f"{device.name} is prepared for a pod there"
     for sharer in stake.sharers:
-        if sharer.pod is None or sharer.pod.spec.node_name or _scheduled(sharer.resource_claims):
+        if sharer.pod is None or sharer.pod.spec.node_name or scheduled(sharer.resource_claims):
             return f"pod {sharer.name} has it too"
     if stake.partners:
         return f"it is colocated with {', '.join(stake.partners)}"
@@ -148,7 +148,7 @@ def _left_behind(
         for one in stakes
         if one.device.spec.node_name in nodes
         and not given_up(one.device)
-        and not _scheduled((one.resource_claim,))
+        and not scheduled((one.resource_claim,))
         and fixed(pod, one) is None
     ]
 
@@ -170,14 +170,7 @@ def _handed_over(stakes: Sequence[Stake]) -> bool:
     """Whether the scheduler has all it waits for from us, and has not chosen the node."""
     whole = all(allocated_device(one.resource_claim) == one.device.name for one in stakes)
     placed = all(one.device.spec.node_name for one in stakes)
-    return bool(stakes) and whole and placed and not _scheduled([s.resource_claim for s in stakes])
-
-
-def allocated_device(resource_claim: ResourceClaim) -> str:
-    """Name of the device the ResourceClaim is allocated; empty if none."""
-    allocation = resource_claim.status.allocation
-    results = allocation.devices.results if allocation else []
-    return results[0].device if results else ""
+    return bool(stakes) and whole and placed and not scheduled([s.resource_claim for s in stakes])
 
 
 def _allocated_at(resource_claim: ResourceClaim) -> str:
@@ -185,30 +178,8 @@ def _allocated_at(resource_claim: ResourceClaim) -> str:
     return (allocation.allocation_timestamp or "") if allocation else ""
 
 
-def _scheduled(resource_claims: Sequence[ResourceClaim]) -> bool:
-    """Whether the scheduler has reserved one of them for its pod: that pod has its node, almost."""
-    return any(not is_ours(entry) for rc in resource_claims for entry in rc.status.reserved_for)
-
-
-def is_ours(entry: ConsumerReference) -> bool:
-    """Whether a `reservedFor` entry is the one we put there."""
-    return entry.api_group == GROUP and entry.resource == ElasticGPUClaim.resource.plural
-
-
-def movable(resource_claim: ResourceClaim) -> bool:
-    """Whether its allocation can be taken away: the scheduler has not reserved it for its pod."""
-    return resource_claim.status.allocation is not None and not _scheduled((resource_claim,))
-
-
 def _seconds(since: str, now: str) -> float:
     """Seconds between two times as the server writes them; 0 if the first is not known."""
     if not since or not now:
         return 0.0
     return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
-
-
-def unallocated(resource_claim: ResourceClaim) -> ResourceClaim:
-    """The ResourceClaim without its allocation, and without our entry, which kept it."""
-    rest = [entry for entry in resource_claim.status.reserved_for if not is_ours(entry)]
-    status = resource_claim.status.but(allocation=None, reserved_for=rest)
-    return resource_claim.but(status=status)

@@ -29,8 +29,8 @@ from elasticgpu.api.meta import ObjectMeta, OwnerReference
 from elasticgpu.api.names import PODS_LABEL
 from elasticgpu.api.vocabulary import CORE, MEMORY
 from elasticgpu.errors import NotFound
+from elasticgpu.rules.allocation import allocated_device
 from elasticgpu.rules.entries import SPEC, entries
-from elasticgpu.rules.withdrawing import allocated_device
 
 from .stage import TEAM, Stage
 

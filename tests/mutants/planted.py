@@ -260,7 +260,7 @@ FAULTS = [
     ),
     Fault(
         "an allocation is written without our reservation",
-        "elasticgpu/rules/handing.py",
+        "elasticgpu/rules/allocation.py",
         "    if action.reserve:\n",
         "    if action.reserve and not node:\n",
         HANDING,

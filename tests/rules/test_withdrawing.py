@@ -14,9 +14,10 @@ from elasticgpu.api.core import ConsumerReference, Pod, PodCondition, ResourceCl
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import ObjectMeta
 from elasticgpu.api.names import BOUND_BY_CONTROLLER
-from elasticgpu.rules import handing, withdrawing
+from elasticgpu.rules import allocation, handing, withdrawing
+from elasticgpu.rules.allocation import Allocate
 from elasticgpu.rules.entries import SPEC, entries
-from elasticgpu.rules.handing import Allocate, Deallocate, PodView, Say
+from elasticgpu.rules.handing import Deallocate, PodView, Say
 from elasticgpu.rules.transaction import WITHDRAWN
 from elasticgpu.rules.waiting import EntryView
 from elasticgpu.rules.withdrawing import LookAgain, Sharer, Stake, Stays, Verdict, Withdraw
@@ -63,7 +64,7 @@ def made(of: ElasticGPUClaim, on: str = "node-a", *, done: bool = True) -> Resou
         metadata=ObjectMeta(namespace="team", name=f"rc-{of.name}"), spec=SPEC["spec"]
     )
     order = Allocate(blank, of, cut(of, on), reserve=True)
-    return handing.allocated(order, now=ALLOCATED) if done else blank
+    return allocation.allocated(order, now=ALLOCATED) if done else blank
 
 
 def stake(name: str = "train", on: str = "node-a", **more: object) -> Stake:
@@ -237,7 +238,7 @@ def test_what_is_elsewhere_or_stays_does_not_follow() -> None:
 
 def test_unallocated() -> None:
     """Allocation and our entry go in one write; what others wrote stays."""
-    bare = withdrawing.unallocated(reserved(PODS))
+    bare = allocation.unallocated(reserved(PODS))
     assert bare.status.allocation is None
     assert bare.status.reserved_for == [PODS]
     assert bare.wire()["status"]["allocation"] is None

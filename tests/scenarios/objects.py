@@ -20,8 +20,8 @@ from elasticgpu.api.names import (
 )
 from elasticgpu.api.names import DRIVER as DRA
 from elasticgpu.api.vocabulary import CORE, MEMORY
+from elasticgpu.rules.allocation import on_node
 from elasticgpu.rules.entries import LABELS, SPEC
-from elasticgpu.rules.handing import on_node
 from elasticgpu.rules.nodes import OUT_OF_SERVICE
 
 Object = dict[str, Any]

@@ -15,7 +15,7 @@ from elasticgpu.api.core import (
     ResourceClaimStatus,
 )
 from elasticgpu.api.meta import ObjectMeta
-from elasticgpu.rules.handing import on_node
+from elasticgpu.rules.allocation import on_node
 from elasticgpu.testing.simulation.choosing import choose
 
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import ConsumerReference, ResourceClaim
-from elasticgpu.rules import handing
-from elasticgpu.rules.handing import Allocate, PodView, Unreserve
+from elasticgpu.rules import allocation, handing
+from elasticgpu.rules.allocation import Allocate
+from elasticgpu.rules.handing import PodView, Unreserve
 from tests.rules.build import NOW, pod
 
 from .views import FULL, HELD, OURS, PODS, RC, behind, bound, looked, made, of
@@ -16,7 +17,7 @@ from .views import FULL, HELD, OURS, PODS, RC, behind, bound, looked, made, of
 
 def test_allocated_says_device_node_and_time() -> None:
     """The scheduler reads the device and its node, and leaves the reservation alone."""
-    got = handing.allocated(Allocate(RC, HELD, of(HELD), reserve=True), now=NOW)
+    got = allocation.allocated(Allocate(RC, HELD, of(HELD), reserve=True), now=NOW)
     assert got.wire()["status"] == {
         "allocation": {
             "devices": {
@@ -53,7 +54,7 @@ def test_allocated_says_device_node_and_time() -> None:
 
 def test_allocated_without_a_node() -> None:
     """A remote device can be used from any node, and nothing is reserved for a placed pod."""
-    got = handing.allocated(Allocate(RC, HELD, of(HELD, ""), reserve=False), now=NOW)
+    got = allocation.allocated(Allocate(RC, HELD, of(HELD, ""), reserve=False), now=NOW)
     assert got.status.allocation is not None
     assert got.status.allocation.devices.results[0].pool == "remote"
     assert got.status.allocation.node_selector is None
@@ -63,8 +64,8 @@ def test_allocated_without_a_node() -> None:
 def test_unreserved_takes_only_our_entry() -> None:
     """A pod's own stays, and so does the allocation."""
     whole = made("rc-0", OURS, PODS, done=True)
-    back = handing.unreserved(whole)
-    assert handing.reserved(back) == [PODS]
+    back = allocation.unreserved(whole)
+    assert back.status.reserved_for == [PODS]
     assert back.status.allocation == whole.status.allocation
 
 
@@ -86,12 +87,12 @@ def test_round_trip_keeps_other_reservations(
 ) -> None:
     """Ours comes and goes; every other entry, and the allocation, stays as it is."""
     before = made("rc-0", *others)
-    got = handing.allocated(Allocate(before, HELD, of(HELD), reserve=reserve), now=NOW)
-    assert handing.reserved(got) == [*others, *([OURS] if reserve else [])]
-    back = handing.unreserved(got)
-    assert handing.reserved(back) == others
+    got = allocation.allocated(Allocate(before, HELD, of(HELD), reserve=reserve), now=NOW)
+    assert got.status.reserved_for == [*others, *([OURS] if reserve else [])]
+    back = allocation.unreserved(got)
+    assert back.status.reserved_for == others
     assert back.status.allocation == got.status.allocation
-    assert handing.unreserved(back) == back
+    assert allocation.unreserved(back) == back
 
 
 @given(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from elasticgpu.rules import handing
+from elasticgpu.rules.allocation import Allocate
 from elasticgpu.rules.entries import entries
-from elasticgpu.rules.handing import MISSED, Action, Allocate, MakeClaim, PodView, Say, Unreserve
+from elasticgpu.rules.handing import MISSED, Action, MakeClaim, PodView, Say, Unreserve
 from tests.rules.build import pod
 
 from .views import (

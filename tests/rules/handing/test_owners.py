@@ -7,8 +7,9 @@ import pytest
 from elasticgpu.api.meta import OwnerReference
 from elasticgpu.api.names import BIND_COMPLETED
 from elasticgpu.rules import handing
+from elasticgpu.rules.allocation import Allocate
 from elasticgpu.rules.entries import entries
-from elasticgpu.rules.handing import Allocate, Say
+from elasticgpu.rules.handing import Say
 
 from .views import FOR_POD, MINE, NOT_ITS_OWN, OWNER, RC, TEMPLATE, behind, looked, of
 

@@ -17,10 +17,11 @@ from elasticgpu.api.core import ConsumerReference, Pod, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import ObjectMeta, OwnerReference
 from elasticgpu.api.vocabulary import CORE
-from elasticgpu.rules import binding, handing
+from elasticgpu.rules import binding
+from elasticgpu.rules.allocation import Allocate, allocated
 from elasticgpu.rules.decisions import Wait
 from elasticgpu.rules.entries import SPEC, entries
-from elasticgpu.rules.handing import Allocate, PodView
+from elasticgpu.rules.handing import PodView
 from elasticgpu.rules.waiting import EntryView
 from tests.rules.build import NOW, claim, device, pod, ref
 
@@ -44,7 +45,7 @@ def made(name: str = "rc-0", *reserved: ConsumerReference, done: bool = False) -
     blank = ResourceClaim(metadata=ObjectMeta(namespace="team", name=name), spec=SPEC["spec"])
     if done:
         whose = bound("train", "web-0")
-        blank = handing.allocated(Allocate(blank, whose, of(whose), reserve=False), now=NOW)
+        blank = allocated(Allocate(blank, whose, of(whose), reserve=False), now=NOW)
     return blank.but(status=blank.status.but(reserved_for=list(reserved)))
 
 
