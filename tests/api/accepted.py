@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from elasticgpu.api.meta import KubeObject
-from elasticgpu.api.schema import structural
+from elasticgpu.api.structural import structural
 
 Json = dict[str, Any]
 Drawn = st.SearchStrategy[Any]

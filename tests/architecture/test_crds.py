@@ -16,6 +16,7 @@ import yaml
 
 from elasticgpu.api import crd_fields, crd_rules, schema
 from elasticgpu.api.meta import KubeObject
+from elasticgpu.api.structural import structural
 
 ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
@@ -35,7 +36,7 @@ def walk(node: Json, path: str = "") -> Iterator[tuple[str, Json]]:
 
 def fields(kind: type[KubeObject]) -> list[tuple[str, Json]]:
     """All schemas of the kind but those of its metadata."""
-    whole = walk(schema.structural(kind))
+    whole = walk(structural(kind))
     return [(path, node) for path, node in whole if not path.startswith(".metadata")]
 
 
@@ -80,7 +81,7 @@ def test_a_change_is_read_as_what_it_is(tmp_path: Path, monkeypatch: pytest.Monk
     (rule,) = crd_rules.RULES["GPU.spec"]
     said = "cards do not walk: let the other node report"
     monkeypatch.setitem(crd_rules.RULES, "GPU.spec", [replace(rule, message=said)])
-    monkeypatch.setattr(schema, "MAX_LENGTH", 31)
+    monkeypatch.setattr("elasticgpu.api.structural.MAX_LENGTH", 31)
     schema.write(tmp_path)
     lines = changes(kept, texts(tmp_path)).splitlines()
     changed = {line.strip() for line in lines if re.match(r"[-+][^-+]", line)}
@@ -147,7 +148,7 @@ def test_every_field_is_explained(kind: type[KubeObject]) -> None:
 @KINDS
 def test_a_spec_is_required(kind: type[KubeObject]) -> None:
     """So that rules about change, which stand on it, cannot be escaped by leaving it out."""
-    assert schema.structural(kind)["required"] == ["spec"]
+    assert structural(kind)["required"] == ["spec"]
 
 
 @KINDS
@@ -233,4 +234,4 @@ def test_what_cannot_be_said_is_refused() -> None:
         spec: float
 
     with pytest.raises(TypeError, match="no structural schema for number"):
-        schema.structural(Loose)
+        structural(Loose)
