@@ -91,25 +91,24 @@ async def history(client: Client, since: str) -> list[tuple[str, str]]:
     return found
 
 
-async def test_kubernetes_asyncio(api: Api, kubeconfig_file: Path, kind: str) -> None:
-    async with Asyncio.connected(kubeconfig_file, KINDS[kind], api.namespace) as client:
+async def serves(which: type[Client], api: Api, config: Path, kind: str) -> None:
+    """A program that uses this client gets errors and objects as its documentation has them."""
+    async with which.connected(config, KINDS[kind], api.namespace) as client:
         await refused(client, kind)
         await life(client, kind)
+
+
+async def test_kubernetes_asyncio(api: Api, kubeconfig_file: Path, kind: str) -> None:
+    await serves(Asyncio, api, kubeconfig_file, kind)
 
 
 async def test_the_official_client(api: Api, kubeconfig_file: Path, kind: str) -> None:
-    async with Official.connected(kubeconfig_file, KINDS[kind], api.namespace) as client:
-        await refused(client, kind)
-        await life(client, kind)
+    await serves(Official, api, kubeconfig_file, kind)
 
 
 async def test_kr8s(api: Api, kubeconfig_file: Path, kind: str) -> None:
-    async with Kr8s.connected(kubeconfig_file, KINDS[kind], api.namespace) as client:
-        await refused(client, kind)
-        await life(client, kind)
+    await serves(Kr8s, api, kubeconfig_file, kind)
 
 
 async def test_lightkube(api: Api, kubeconfig_file: Path, kind: str) -> None:
-    async with Lightkube.connected(kubeconfig_file, KINDS[kind], api.namespace) as client:
-        await refused(client, kind)
-        await life(client, kind)
+    await serves(Lightkube, api, kubeconfig_file, kind)
