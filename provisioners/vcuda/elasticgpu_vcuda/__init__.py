@@ -49,10 +49,9 @@ class VCUDA(Provisioner):
 
     def _sized(self, want: Demand) -> Demand:
         """The demand with the class's amounts for what it leaves open: memory never stays so."""
-        each = self.parameters.default_mem * MIB
         if not want.memory and not want.memory_percentage:
-            default = {"memory": each * want.count} if each else {"memory_percentage": 100}
-            want = replace(want, **default)
+            each = self.parameters.default_mem * MIB
+            want = replace(want, memory=each * want.count, memory_percentage=0 if each else 100)
         if not want.core and not want.tflops:
             want = replace(want, core=self.parameters.default_cores * want.count)
         return want
