@@ -34,7 +34,7 @@ def decide(view: ClaimView) -> Decision | Seek:
     """What to do about a claim; `Seek` only if it is in company."""
     claim = view.claim
     if claim.terminating:
-        return Settled()
+        return _leaving(view)
     try:
         completed = BIND_COMPLETED in claim.metadata.annotations
         return _completed(view) if completed else _unfinished(view)
@@ -42,6 +42,16 @@ def decide(view: ClaimView) -> Decision | Seek:
         return Wait("InvalidRequest", str(error))
     except Refused as error:
         return Wait("Refused", error.reason)
+
+
+def _leaving(view: ClaimView) -> Decision | Seek:
+    """A claim that is being deleted is bound to nothing new. What it had stays its own as long as
+    a pod keeps it, or is missed."""
+    claim = view.claim
+    if BIND_COMPLETED not in claim.metadata.annotations or claim.status.phase != BOUND:
+        return Settled()
+    answer = _completed(view)
+    return answer if isinstance(answer, Bind | Lost) else Settled()
 
 
 def _completed(view: ClaimView) -> Decision | Seek:
@@ -61,8 +71,9 @@ def _completed(view: ClaimView) -> Decision | Seek:
         return Lost("DeviceFailed", f"ElasticGPU {name}: {device.status.message}")
     if device.claim_uid != claim.uid and not admitted(device):
         return _pending(device)
-    if device.claim_uid != claim.uid and device.terminating:
-        return Wait("DeviceTerminating", f"ElasticGPU {name} is being deleted: waiting for its end")
+    kept = claim.status.phase == device.status.phase == BOUND
+    if device.claim_uid != claim.uid and device.terminating and not kept:
+        return Lost("DeviceLost", f"ElasticGPU {name} is being deleted")
     return Settled() if _complete(claim, device) else Bind(device)
 
 

@@ -101,7 +101,7 @@ def decide(view: DeviceView) -> Decision:
         return _unclaimed(view, phase)
     if device.claim_uid and not _claim_lives(view):
         return _ownerless(device)
-    if view.named_by is not None and not device.terminating:
+    if view.named_by is not None:
         return Keep()  # somebody took its claimRef away: its claim is about to write it again
     if view.lost is not None and _can_be_lost(device):
         return Lose(f"{view.lost}: its claim gets another ElasticGPU once no pod has this one")

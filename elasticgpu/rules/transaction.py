@@ -51,11 +51,9 @@ def owned(device: ElasticGPU, claim: ElasticGPUClaim) -> ElasticGPU:
     if device.spec.claim_ref is None:
         annotations[BOUND_BY_CONTROLLER] = "yes"
     ref = ObjectReference(namespace=claim.namespace, name=claim.name, uid=claim.uid)
-    return (
-        device.but(spec=device.spec.but(claim_ref=ref))
-        .with_metadata(annotations=annotations)
-        .with_finalizers(DEVICE_PROTECTION)
-    )
+    new = device.but(spec=device.spec.but(claim_ref=ref)).with_metadata(annotations=annotations)
+    # What is being deleted takes no new finalizer: the API server would refuse the whole write.
+    return new if device.terminating else new.with_finalizers(DEVICE_PROTECTION)
 
 
 def device_bound(device: ElasticGPU, *, now: str) -> ElasticGPU:

@@ -15,8 +15,6 @@ from .town import CLAIMS, DEVICES, NODES, PODS, Object, Town
 LOUD = 10
 """So many writes in ten seconds are not quiet."""
 NODE = "elasticgpu.io/node"
-ORPHAN = "is Bound to a device that is not its own"
-"""A claim that is being deleted keeps its phase though its device goes before it."""
 WISHES = "claims name device"
 """Two people may name one device; `always` sees that only one of them is bound to it."""
 
@@ -24,17 +22,12 @@ WISHES = "claims name device"
 def unsettled(town: Town) -> list[str]:
     """Sentences about what should be otherwise by now."""
     found = audit(town.read, cast("Any", town))
-    leaving = {f"claim {at(c, 'metadata.name')} {ORPHAN}" for c in town.all(CLAIMS) if _leaves(c)}
     return [
-        *(one for one in found if WISHES not in one and one not in leaving),
+        *(one for one in found if WISHES not in one),
         *_claims(town),
         *_devices(town),
         *_pods(town),
     ]
-
-
-def _leaves(claim: Object) -> bool:
-    return bool(at(claim, "metadata.deletionTimestamp"))
 
 
 def _said(obj: Object) -> str:

@@ -153,7 +153,7 @@ def expected(world: World) -> Decision:
             return admitted_or_not(world, lacks)
         case World(owner="gone" | "recreated"):
             return ownerless(world)
-        case World(owner="shorn", terminating=False):
+        case World(owner="shorn"):
             return Keep()
         case _ if lost:
             return Lose(LOST)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from .objects import Object, claim, device
-from .scenario import Scenario, bind, create, edit, force_delete, restart, says
+from .objects import Object, claim, device, held, pod
+from .scenario import Scenario, bind, create, delete, edit, force_delete, restart, says
 
 TRAIN = "Bound d1 completed by-controller"
 LOST = "Lost d1 completed by-controller DeviceLost"
 DEVICE = "Bound train by-controller"
 PAIR = {"claim train": TRAIN, "device d1": DEVICE}
+REPAIRED = [
+    "event Warning ClaimRefTaken device d1",
+    "event Warning ClaimRefTaken claim train",
+]
 
 
 def bound(name: str = "train", to: str = "d1", **more: object) -> Object:
@@ -42,6 +46,18 @@ SCENARIOS = [
     ),
     Scenario(
         24,
+        case="its claim is being deleted",
+        given=[pod("web", "train", on="n1", phase="Running"), held(bound()), taken()],
+        when=[delete("claim train"), force_delete("device d1")],
+        then={"claim train": "Lost d1 completed by-controller deleting with web DeviceLost"},
+        writes=[
+            ["template egpuc-train created"],
+            ["event Normal InUse claim train", *says("Warning", "DeviceLost", "claim train")],
+        ],
+        events=["Normal InUse claim train", "Warning DeviceLost claim train"],
+    ),
+    Scenario(
+        24,
         case="pointer emptied",
         given=[claim(completed=True, by_controller=True, phase="Bound")],
         then={"claim train": "Lost completed by-controller DeviceLost"},
@@ -53,12 +69,17 @@ SCENARIOS = [
         given=[bound(selector={"matchLabels": {"site": "a"}}), taken()],
         when=[edit("device d1", {"spec": {"claimRef": None}})],
         then=PAIR,
-        writes=[
-            "device d1",
-            "event Warning ClaimRefTaken device d1",
-            "event Warning ClaimRefTaken claim train",
-        ],
-        events=["Warning ClaimRefTaken device d1", "Warning ClaimRefTaken claim train"],
+        writes=["device d1", *REPAIRED],
+        events=[said.removeprefix("event ") for said in REPAIRED],
+    ),
+    Scenario(
+        25,
+        case="the device is being deleted",
+        given=[bound(), taken()],
+        when=[delete("device d1"), edit("device d1", {"spec": {"claimRef": None}})],
+        then={"claim train": TRAIN, "device d1": f"{DEVICE} deleting"},
+        writes=["event Normal InUse device d1", "device d1", *REPAIRED],
+        events=["Normal InUse device d1", *(said.removeprefix("event ") for said in REPAIRED)],
     ),
     Scenario(
         26,

@@ -8,6 +8,9 @@ from tests.rules.build import claim, device, seen
 
 from .worlds import BOUND, MINE, MISSING, MY_NAME, OTHER, PENDING, STRANGER, TRAIN, Row, rows
 
+LEAVING = claim(named="egpu-a", completed=True, terminating=True).with_status(phase="Bound")
+"""It is being deleted, and a pod keeps it."""
+
 COMPLETED = rows(
     Row("24-device-gone", seen(BOUND), Lost("DeviceLost", "ElasticGPU egpu-a is gone")),
     Row(
@@ -49,7 +52,17 @@ COMPLETED = rows(
     Row(
         "25-claimref-gone-and-being-deleted",
         seen(BOUND, device(phase="Bound", terminating=True)),
-        Wait("DeviceTerminating", "ElasticGPU egpu-a is being deleted: waiting for its end"),
+        Bind(device(phase="Bound", terminating=True)),
+    ),
+    Row(
+        "28-back-and-being-deleted",
+        seen(BOUND, device(terminating=True)),
+        Lost("DeviceLost", "ElasticGPU egpu-a is being deleted"),
+    ),
+    Row(
+        "28-lost-and-back-and-being-deleted",
+        seen(BOUND.with_status(phase="Lost"), device(phase="Bound", terminating=True)),
+        Lost("DeviceLost", "ElasticGPU egpu-a is being deleted"),
     ),
     Row(
         "25-claimref-gone-and-selector-differs",
@@ -100,6 +113,32 @@ COMPLETED = rows(
         "09-third-write-done",
         seen(BOUND.with_status(phase="Pending"), device(of=MINE, phase="Bound")),
         Bind(device(of=MINE, phase="Bound")),
+    ),
+    Row("leaving-and-bound", seen(LEAVING, device(of=MINE, phase="Bound")), Settled()),
+    Row(
+        "leaving-24-device-gone",
+        seen(LEAVING),
+        Lost("DeviceLost", "ElasticGPU egpu-a is gone"),
+    ),
+    Row(
+        "leaving-25-claimref-gone",
+        seen(LEAVING, device(phase="Bound")),
+        Bind(device(phase="Bound")),
+    ),
+    Row(
+        "leaving-26-another-uid",
+        seen(LEAVING, device(of=OTHER, phase="Bound")),
+        Lost("Misbound", "ElasticGPU egpu-a belongs to team/other"),
+    ),
+    Row(
+        "leaving-and-given-up",
+        seen(LEAVING, device(of=MINE, phase="Released").with_status(reason="Withdrawn")),
+        Settled(),
+    ),
+    Row(
+        "leaving-28-lost-and-back",
+        seen(LEAVING.with_status(phase="Lost"), device()),
+        Settled(),
     ),
     Row(
         "failed-on-its-node",

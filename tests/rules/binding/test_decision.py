@@ -91,7 +91,7 @@ def test_a_broken_device_harms_nobody(capacity: dict[str, int | str]) -> None:
 
 
 def test_terminating_claim_is_left_alone() -> None:
-    """A claim that is being deleted gets nothing and loses nothing, whatever there is."""
+    """A claim that is being deleted and was not bound gets nothing, whatever there is."""
     for going in (claim(terminating=True), claim(terminating=True, named="egpu-a", completed=True)):
         for found in ([], [device()], [device(of=MINE)], [device(of=OTHER)]):
             assert binding.decide(seen(going, *found, **GOLD)) == Settled()
