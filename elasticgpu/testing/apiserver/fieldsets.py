@@ -12,7 +12,6 @@ from .shapes import Shape
 Path = tuple[str, ...]
 """Steps such as `f:spec`, `k:{"name":"a"}` and `v:"x"`."""
 FieldSet = frozenset[Path]
-Leaves = dict[Path, Any]
 
 
 def leaves(shape: Shape, value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
