@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from .meta import KubeObject, Model, Resource, or_empty
+from .meta import Key, KubeObject, Model, Resource, or_empty
 
 
 class ContainerClaim(Model):
@@ -191,6 +191,18 @@ class ResourceClaim(KubeObject):
         """Uid of the pod that owns it, or empty."""
         owners = self.metadata.owner_references
         return next((o.uid for o in owners if o.kind == "Pod" and o.controller), "")
+
+    @property
+    def pods(self) -> list[Key]:
+        """Keys of the pods among its owners.
+
+        >>> from elasticgpu.api.meta import ObjectMeta, OwnerReference
+        >>> web = OwnerReference(api_version="v1", kind="Pod", name="web", uid="uid-web")
+        >>> ResourceClaim(metadata=ObjectMeta(namespace="team", owner_references=[web])).pods
+        [('team', 'web')]
+        """
+        owners = self.metadata.owner_references
+        return [(self.namespace, owner.name) for owner in owners if owner.kind == "Pod"]
 
 
 class ResourceClaimTemplate(KubeObject):

@@ -59,8 +59,7 @@ def _claim_templates_named(pod: Pod) -> list[Key]:
 
 
 def _pod_key(resource_claim: ResourceClaim) -> list[Key]:
-    owners = resource_claim.metadata.owner_references
-    return [(resource_claim.namespace, owner.name) for owner in owners if owner.kind == "Pod"]
+    return resource_claim.pods
 
 
 DEVICES: dict[str, Index[ElasticGPU]] = {

@@ -63,9 +63,8 @@ class Pods:
 
     def _resource_claim_changed(self, change: Change[ResourceClaim]) -> None:
         claim = change.new or change.old
-        for owner in claim.metadata.owner_references if claim else ():
-            if claim is not None and owner.kind == "Pod":
-                self.queue.add((claim.namespace, owner.name))
+        for pod in claim.pods if claim else ():
+            self.queue.add(pod)
 
     def _claim_changed(self, change: Change[ElasticGPUClaim]) -> None:
         claim = change.new or change.old

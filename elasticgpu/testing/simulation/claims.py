@@ -36,9 +36,8 @@ class Claims:
 
     def _claim_changed(self, change: Change[ResourceClaim]) -> None:
         claim = change.new or change.old
-        for owner in claim.metadata.owner_references if claim else ():
-            if claim is not None and owner.kind == "Pod":
-                self._queue.add((claim.namespace, owner.name))
+        for pod in claim.pods if claim else ():
+            self._queue.add(pod)
 
     def _template_changed(self, change: Change[ResourceClaimTemplate]) -> None:
         for pod in self._pods.values():
@@ -85,8 +84,7 @@ class Claims:
 
 
 def _owners(claim: ResourceClaim) -> list[Key]:
-    owners = claim.metadata.owner_references
-    return [(claim.namespace, owner.name) for owner in owners if owner.kind == "Pod"]
+    return claim.pods
 
 
 def _claim(pod: Pod, entry: str, template: ResourceClaimTemplate) -> ResourceClaim:

@@ -52,9 +52,8 @@ class Scheduler:
 
     def _claim_changed(self, change: Change[ResourceClaim]) -> None:
         claim = change.new
-        for owner in claim.metadata.owner_references if claim else ():
-            if claim is not None and owner.kind == "Pod":
-                self._queue.add((claim.namespace, owner.name))
+        for pod in claim.pods if claim else ():
+            self._queue.add(pod)
 
     def _all_waiting(self) -> None:
         for pod in filter(_waits, self._pods.values()):
