@@ -25,3 +25,7 @@ class SimulatedNvml:
     async def processes(self, gpu: str) -> list[int]:
         """See `Nvml`: nothing ever computes on a made-up card."""
         return []
+
+    def reload(self) -> None:
+        """The driver begins anew, as after a reboot: what it was told is forgotten."""
+        self._modes.clear()

@@ -135,3 +135,9 @@ class FakeNode:
     def host(self, driver: str, tag: str = "0") -> NodeHost:
         """The node as the plugin of this name sees it, for a pod's entry of this tag."""
         return NodeHost(self.name, self.cards, tag, driver, self.machine)
+
+    def reboot(self) -> None:
+        """What does not outlive the machine is gone: files of this boot, mounts, compute modes."""
+        self.files.mounts.clear()
+        self.files.remove(self.machine.run_dir)
+        self.nvml.reload()

@@ -28,7 +28,7 @@ class QGPU(Provisioner):
         if want.unsized or want.gpus or want.mig or want.tflops or want.count > 1:
             raise Refused(
                 "qGPU cuts a share of one card: ask for at most 100% core, and memory; "
-                "whole cards, MIG and several cards need another provisioner"
+                "whole cards, MIG, TFLOPS and several cards need another provisioner"
             )
         return next(filter(None, (_cut(want, card) for card in node.cards)), None)
 
