@@ -27,7 +27,7 @@ from .decisions import (
 )
 from .fitting import Candidate, too_small, unsuitable
 from .making import maker, provision
-from .transaction import BOUND, WITHDRAWN, given_up
+from .transaction import BOUND, WITHDRAWN, given_up, why_given_up
 
 
 def decide(view: ClaimView) -> Decision | Seek:
@@ -152,6 +152,9 @@ def _free(view: ClaimView, want: Demand) -> Decision | Seek:
 def _resume(device: ElasticGPU) -> Decision:
     """The lock is ours already: go on, unless the device is not to be had after all."""
     name, status = device.name, device.status
+    if given_up(device) and status.reason == WITHDRAWN:
+        # What the claim says already. It is about to go elsewhere: nobody has to act.
+        return Wait(WITHDRAWN, why_given_up(device), event=None)
     if device.terminating:
         return Wait("DeviceTerminating", f"ElasticGPU {name} is being deleted: waiting for its end")
     if given_up(device):

@@ -141,13 +141,17 @@ def given_up(device: ElasticGPU) -> bool:
             return False
 
 
+def why_given_up(device: ElasticGPU) -> str:
+    """What its claim says of a device that is given up."""
+    return f"{device.name} is given up: {device.status.message or device.status.reason}"[:1024]
+
+
 def unbound(claim: ElasticGPUClaim, device: ElasticGPU, *, now: str) -> ElasticGPUClaim:
     """First write of the way back: the claim waits again, and not for that device's node."""
     if claim.status.phase == "Pending":
         return claim
     reason = device.status.reason
-    message = f"{device.name} is given up: {device.status.message or reason}"
-    condition = Condition(type=BOUND, status="False", reason=reason, message=message[:1024])
+    condition = Condition(type=BOUND, status="False", reason=reason, message=why_given_up(device))
     others = [c for c in claim.status.conditions if c.type != READY]
     waiting = claim.with_users([]).with_status(
         phase="Pending",

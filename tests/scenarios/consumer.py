@@ -227,7 +227,6 @@ SCENARIOS = [
                 "device d1 status",
                 "claim train status",
                 "claim train",
-                *says("Warning", "DeviceGivenUp", "claim train"),
                 *made("train"),
                 HELD,
                 ALLOCATION,
@@ -235,7 +234,6 @@ SCENARIOS = [
             ["device d1", "device d1 status"],
             TEMPLATE,
         ],
-        events=["Warning DeviceGivenUp claim train"],
     ),
     Scenario(
         64,

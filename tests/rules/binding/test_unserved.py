@@ -83,7 +83,9 @@ def test_a_claim_leaves_a_device_that_is_given_up(how: str, phase: str) -> None:
     assert (free.spec.elastic_gpu_name, BIND_COMPLETED in free.metadata.annotations) == ("", False)
     last = binding.decide(ClaimView(claim=free, reserved=(found,)))
     assert isinstance(last, Wait)
-    assert last.reason == "DeviceGivenUp"
+    assert (last.reason, last.event) == (
+        (WITHDRAWN, None) if how == "withdrawn" else ("DeviceGivenUp", "Warning")
+    )
 
 
 @pytest.mark.parametrize(
