@@ -58,8 +58,8 @@ FAULTS = [
     Fault(
         "a terminating claim is bound",
         "elasticgpu/rules/binding.py",
-        "    if claim.terminating:\n        return Settled()",
-        "    if claim.terminating and claim.uid == '':\n        return Settled()",
+        "    if claim.terminating:\n        return _leaving(view)",
+        "    if claim.terminating and claim.uid == '':\n        return _leaving(view)",
         BINDING,
     ),
     Fault(
@@ -394,7 +394,7 @@ FAULTS = [
         '    if version and version != before["resourceVersion"]:\n',
         "    if not version:\n",
         (
-            "tests/conformance/test_objects.py::test_a_put_with_an_old_version_is_409_conflict[embedded]",
+            "tests/conformance/test_replacing.py::test_a_put_with_an_old_version_is_409_conflict[embedded]",
         ),
     ),
     Fault(

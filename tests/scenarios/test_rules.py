@@ -28,7 +28,7 @@ from elasticgpu.rules.releasing import Free, Hold, ReleaseView
 from elasticgpu.rules.seeking import Place
 from elasticgpu.rules.transaction import owned, pointing
 from tests.rules.build import card, claim, device, free, pod, ref, seen
-from tests.rules.test_company import member, node, with_pods
+from tests.rules.company.members import member, node, with_pods
 
 from .themes import SCENARIOS
 from .words import EXCLUDED, OURS, UPSTREAM

@@ -1,0 +1,1 @@
+"""A claim in company: others decide with it where it goes."""
