@@ -40,6 +40,7 @@ def rows(stage: Stage) -> list[Holding]:
     return card.status.allocated if card else []
 
 
+@pytest.mark.looptime(noop_cycles=0)  # nothing comes from outside of the loop
 @pytest.mark.parametrize("failures", [0, 3])
 async def test_no_card_is_written_more_often(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, failures: int
@@ -54,7 +55,7 @@ async def test_no_card_is_written_more_often(
     await stage.until(lambda: len(rows(stage)) == 8)
     pauses = [b - a for a, b in zip(watch.attempts, watch.attempts[1:], strict=False)]
     assert len(watch.attempts) > failures
-    assert all(pause >= GATHER * 0.99 for pause in pauses)
+    assert min(pauses) >= GATHER - 1e-5  # by the loop's own time, which has that grain
 
 
 async def test_what_is_released_is_still_there(
