@@ -11,27 +11,26 @@ import pytest
 
 from elasticgpu.errors import ApiError, Forbidden, Invalid
 from elasticgpu.testing.apiserver import ApiServer, DirectClient, User
+from elasticgpu.testing.simulation import installing
+from elasticgpu.testing.simulation.installing import NAMESPACE
 from tests.cases.admission.agents import NODES, OURS, WRITES, Write, device, gpu, merged
 from tests.cases.admission.edits import EDITS
 from tests.cases.admission.pods import HERE, PODS, TRIAL, claim, entries_of, pod
 from tests.cases.admission.refused import REFUSED
 from tests.cases.admission.served import SERVED, Served
-from tests.chart.conftest import Render, helm, render
-
-__all__ = ["helm", "render"]
 
 pytestmark = pytest.mark.looptime
 
 Object = dict[str, Any]
-ACCOUNTS = "/api/v1/namespaces/gpu/serviceaccounts"
+ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
 MERGE = "application/merge-patch+json"
 MIRROR = "kubernetes.io/config.mirror"
 
 
 @pytest.fixture(scope="session")
-def policies(render: Render) -> list[Object]:
-    """Those of the chart, with their bindings."""
-    return [one for one in render() if "AdmissionPolicy" in one["kind"]]
+def policies() -> list[Object]:
+    """Those of the chart, with their bindings, as helm renders them."""
+    return [one for one in installing.policies() if "AdmissionPolicy" in one["kind"]]
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ async def api(server: ApiServer, client: DirectClient, policies: list[Object]) -
     """The admin's client, with the policies at work."""
     for one in policies:
         server.create(one["apiVersion"], one["kind"], one)
-    for name in (HERE, "gpu"):
+    for name in (HERE, NAMESPACE):
         server.create("v1", "Namespace", {"metadata": {"name": name}})
     return client
 
@@ -102,7 +101,7 @@ async def nodes(server: ApiServer, api: DirectClient) -> AsyncIterator[Nodes]:
         server.create("elasticgpu.io/v1alpha1", "GPU", gpu(f"{name}-0", name))
         server.create("elasticgpu.io/v1alpha1", "ElasticGPU", device(f"{name}-device", name))
     server.create("elasticgpu.io/v1alpha1", "ElasticGPU", device("admission-remote", ""))
-    server.create("v1", "Pod", pod({}, nodeName=NODES[0], schedulingGates=[]), "gpu")
+    server.create("v1", "Pod", pod({}, nodeName=NODES[0], schedulingGates=[]), NAMESPACE)
     await api.raw("POST", ACCOUNTS, body={"metadata": {"name": "elasticgpu-agent"}})
     owners = (("Node", NODES[0]), ("", ""), ("Pod", "trial"))
     async with AsyncExitStack() as stack:

@@ -10,20 +10,10 @@ from pathlib import Path
 
 import yaml
 
-from elasticgpu.api import schema
-
 from .server import ApiServer
 from .web import serving
 
 USER = "elasticgpu"
-
-
-def stocked(*, ours: bool = True) -> ApiServer:
-    """A server, with our kinds unless they are to be installed by somebody else."""
-    server = ApiServer()
-    for kind in schema.KINDS if ours else ():
-        server.create("apiextensions.k8s.io/v1", "CustomResourceDefinition", schema.crd(kind))
-    return server
 
 
 def kubeconfig(url: str) -> str:
@@ -40,7 +30,7 @@ def kubeconfig(url: str) -> str:
 
 
 async def stand(
-    *, host: str, port: int, file: Path | None, ours: bool, say: Callable[[str], None]
+    server: ApiServer, *, host: str, port: int, file: Path | None, say: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; `file` is a kubeconfig for as long as that takes.
 
@@ -50,7 +40,7 @@ async def stand(
     assert task is not None  # this is one
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, task.cancel)
-    async with serving(stocked(ours=ours), host=host, port=port) as url:
+    async with serving(server, host=host, port=port) as url:
         say(f"API server on {url}, in memory: nothing is kept when it ends")
         with _written(file, kubeconfig(url)):
             if file:

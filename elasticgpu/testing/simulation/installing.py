@@ -18,11 +18,17 @@ NAMESPACE = "elasticgpu-system"
 POLICIES = Path(__file__).with_name("policies.yaml")
 
 
-def install(server: ApiServer) -> None:
-    """The kinds, the DeviceClass and the admission policies."""
-    server.create("v1", "Namespace", {"metadata": {"name": NAMESPACE}})
+def define(server: ApiServer) -> None:
+    """The kinds alone."""
     for body in _definitions():
         server.create("apiextensions.k8s.io/v1", "CustomResourceDefinition", body)
+
+
+def install(server: ApiServer) -> None:
+    """The kinds, the DeviceClass and the admission policies, which let the accounts of the
+    controller and the agents in namespace `NAMESPACE` do their work."""
+    server.create("v1", "Namespace", {"metadata": {"name": NAMESPACE}})
+    define(server)
     for body in policies():
         server.create(body["apiVersion"], body["kind"], body)
 
