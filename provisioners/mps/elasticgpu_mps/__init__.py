@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.quantity import MI, memory_bytes
+from elasticgpu.api.vocabulary import describe
 from elasticgpu.provisioner import (
     CardSlice,
     CardView,
@@ -80,13 +81,13 @@ class MPS(Provisioner):
         replicas = self.parameters.replicas
         if replicas and not want.unsized:
             raise Refused(
-                f"this class gives equal shares, 1/{replicas} of a card each: leave the sizes out, "
-                "or take a class without replicas"
+                f"this class gives equal shares, 1/{replicas} of a card each, not "
+                f"{describe(want)}: leave the sizes out, or take a class without replicas"
             )
         if not (replicas or want.memory or want.memory_percentage):
             raise Refused(
-                "this class gives the share that is asked for, and an MPS share has a size of "
-                "memory: ask for elasticgpu.io/gpu-memory, or take a class with replicas"
+                f"an MPS share has a size of memory, and {describe(want)} names none: ask for "
+                "elasticgpu.io/gpu-memory, or take a class with replicas"
             )
 
     def _share(self, want: Demand, card: CardView) -> CardSlice | None:

@@ -73,7 +73,7 @@ class Daemon:
             await self._stop()
         self.host.files.directory(self.folder)
         self.host.files.write(self.folder / "options", OPTIONS.dump_json(options))
-        served = {**others, device: share}
+        served = dict(sorted({**others, device: share}.items()))
         self.host.files.write(self.folder / "devices", SHARES.dump_json(served))
         await self._run(options, restarted=bool(others))
         core = max(of.core for of in served.values())
