@@ -87,9 +87,10 @@ def _grown(cards: Sequence[CardView], seed: CardView, count: int) -> tuple[CardV
     return tuple(chosen)
 
 
-def _joined(cards: Sequence[CardView]) -> tuple[tuple[int, int], int]:
+def _joined(cards: Sequence[CardView]) -> tuple[tuple[int, int], int, int]:
     links = [_link(one, other) for one, other in combinations(cards, 2)]
-    return min(links, default=(0, 0)), sum(bandwidth for _, bandwidth in links)
+    kinds, bandwidths = map(sum, zip((0, 0), *links, strict=True))
+    return min(links, default=(0, 0)), kinds, bandwidths
 
 
 def _link(one: CardView, other: CardView) -> tuple[int, int]:

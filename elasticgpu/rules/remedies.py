@@ -71,12 +71,17 @@ def _install(_: ClaimView) -> tuple[Step, ...]:
     return (Step("Install that provisioner beside the controller, or take another class"),)
 
 
+def _remake_class(_: ClaimView) -> tuple[Step, ...]:
+    return (Step("An admin makes a class with other parameters; then make the claim anew"),)
+
+
 BY_REASON: Mapping[str, Callable[[ClaimView], tuple[Step, ...]]] = {
     "InvalidRequest": _correct,
     "NoClass": _choose_class,
     "UnknownClass": _see_classes,
     "NoDevice": _see_devices,
     "NoProvisioner": _install,
+    "BadParameters": _remake_class,
     "DeviceTaken": _see_device,
     "DeviceMismatch": _see_device,
     "DevicePending": _see_device,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from pydantic import Field
 
 from elasticgpu.api.claim import ClaimSpec, ElasticGPUClaim
 from elasticgpu.api.elasticgpu import CardSlice, ReclaimPolicy
@@ -25,6 +27,7 @@ from elasticgpu.provisioner import (
     ElasticGPU,
     Host,
     NodeView,
+    Parameters,
     Provisioner,
     Request,
     Slice,
@@ -144,6 +147,55 @@ def test_a_request_builds_its_device() -> None:
     assert asked.device() == build(Plain.name, asked)
     source = made.spec.source.but(handle=asked.name, attributes={"pipe": "/run/x"})
     assert made.but(spec=made.spec.but(source=source)) == asked.device()
+
+
+class Sizes(Parameters):
+    most_devices: int = Field(default=4, ge=2)
+    fast: bool = False
+
+
+class Sized(Plain):
+    """One that its classes tell something."""
+
+    parameters: Sizes = Sizes()
+
+
+def test_tuned() -> None:
+    """Parameters are read as they are written, names in camelCase; the original stays as it is."""
+    plain = Sized()
+    one = plain.tuned({"mostDevices": "7", "fast": "true"})
+    assert (one.parameters, plain.parameters) == (Sizes(most_devices=7, fast=True), Sizes())
+    assert plain.tuned({}) is plain
+    assert one.tuned({}).parameters == Sizes()
+
+
+WRONG: list[tuple[str, dict[str, str], str]] = [
+    (
+        "a-word",
+        {"mostDevices": "many"},
+        r"^parameters of example.com/plain: mostDevices: .*integer",
+    ),
+    ("out-of-range", {"mostDevices": "1"}, "mostDevices: .*greater than or equal to 2"),
+    ("two", {"mostDevices": "1", "fast": "maybe"}, "mostDevices: .*; fast: "),
+    ("unknown", {"mostdevices": "7"}, "mostdevices: Extra inputs are not permitted"),
+]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"), [pytest.param(written, said, id=name) for name, written, said in WRONG]
+)
+def test_parameters_that_are_wrong(written: dict[str, str], said: str) -> None:
+    """They are refused with each field's name."""
+    with pytest.raises(Refused, match=said):
+        Sized().tuned(written)
+
+
+def test_parameters_go_with_the_device() -> None:
+    """What the class told is on the device: its node needs no class."""
+    asked = request()
+    spec = asked.gpu_class.spec.but(parameters={"mostDevices": "7"})
+    made = replace(asked, gpu_class=asked.gpu_class.but(spec=spec)).device()
+    assert made.spec.source.parameters == {"mostDevices": "7"}
 
 
 class Asks(Plain):

@@ -266,6 +266,19 @@ SENTENCES: list[tuple[str, Demand, list[CardView], str]] = [
         "no card can give 1 whole card; looked at 1: card-0 (90% of 100% core free, 100% wanted)",
     ),
     (
+        "tflops-not-known",
+        Demand(tflops=5),
+        [free(card(model="Mine"))],
+        "no card can give 5 TFLOPS; looked at 1: card-0 "
+        "(the dense FP16 TFLOPS of model Mine are not known)",
+    ),
+    (
+        "too-many-tflops",
+        Demand(tflops=126),
+        [free(card(tflops=125))],
+        "no card can give 126 TFLOPS; looked at 1: card-0 (100% of 100% core free, 101% wanted)",
+    ),
+    (
         "share-of-the-memory",
         Demand(memory_percentage=50),
         [free(card(), memory=10 * GI)],

@@ -72,6 +72,15 @@ DYNAMIC = rows(
         ),
     ),
     Row(
+        "43-parameters-that-are-refused",
+        seen(TRAIN, **{**GOLD, "placer": None, "misfit": "parameters of x.io/mps: replicas: no"}),
+        Wait(
+            "BadParameters",
+            "class gold cannot serve: parameters of x.io/mps: replicas: no; "
+            "classes are fixed: make another one",
+        ),
+    ),
+    Row(
         "43-no-room",
         seen(claim(core=60), **GOLD),
         Wait(

@@ -82,6 +82,12 @@ WAITS = [
         Step("Install that provisioner beside the controller, or take another class"),
     ),
     waits(
+        "BadParameters",
+        waiting(TRAIN, placer=None, misfit="parameters of x.io/mps: replicas: no"),
+        (ASKS, "Class gold cannot serve: parameters of x.io/mps: replicas: no; classes are fixed"),
+        Step("An admin makes a class with other parameters; then make the claim anew"),
+    ),
+    waits(
         "NoDevice",
         waiting(TRAIN, class_name=""),
         ("It asks for 10% core and 10Gi memory.", "No ElasticGPU without a class fits it"),
