@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
 from elasticgpu.api.gpu import GPU
-from elasticgpu.api.meta import Key
+from elasticgpu.api.meta import GROUP, Key
 from elasticgpu.rules.fitting import size
 from elasticgpu.rules.fleet import WHOLE
 from elasticgpu.rules.ledger import Ledger
@@ -43,7 +43,10 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a device is on one card. `held` is nothing for one that never got its room."""
+    """What a device is on one card. `held` is nothing for one that never got its room.
+
+    `profile` is that of a MIG instance.
+    """
 
     name: str
     phase: str
@@ -51,11 +54,12 @@ class Leaf:
     held: Room
     claim: str = ""
     pods: tuple[str, ...] = ()
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card with what lies on it."""
+    """A card with what lies on it; `mode` is the provisioner that has it, empty while none has."""
 
     name: str
     model: str
@@ -64,6 +68,7 @@ class Card:
     size: Room
     held: Room
     devices: tuple[Leaf, ...] = ()
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +156,11 @@ def _leaves(
     for device in devices:
         ref = device.spec.claim_ref
         parts = device.spec.source.devices
-        for gpu, part in [(p.gpu, _part(p)) for p in parts] or [("", Room(*size(device)))]:
+        cut = [(p.gpu, _part(p), p.mig_profile) for p in parts]
+        for gpu, part, profile in cut or [("", Room(*size(device)), "")]:
             held = part if ledger.knows(device.name) else Room()
             users = pods.get(ref.key, ()) if ref else ()
-            leaf = Leaf(device.name, phase(device), part, held, claim_of(device), users)
+            leaf = Leaf(device.name, phase(device), part, held, claim_of(device), users, profile)
             found.setdefault(gpu, []).append(leaf)
     return found
 
@@ -167,8 +173,16 @@ def _card(gpu: GPU, ledger: Ledger, leaves: Mapping[str, Sequence[Leaf]]) -> Car
     whole, view = Room(WHOLE, gpu.memory), ledger.card(gpu.name)
     free = Room(view.core_free, view.memory_free) if view else whole
     status = gpu.status
-    devices = tuple(leaves.get(gpu.name, ()))
-    return Card(gpu.name, status.model, health(gpu), status.simulated, whole, whole - free, devices)
+    return Card(
+        name=gpu.name,
+        model=status.model,
+        health=health(gpu),
+        simulated=status.simulated,
+        size=whole,
+        held=whole - free,
+        devices=tuple(leaves.get(gpu.name, ())),
+        mode=view.mode.removeprefix(f"{GROUP}/") if view else "",
+    )
 
 
 def _lost(devices: Iterable[ElasticGPU], known: set[str]) -> list[Key]:

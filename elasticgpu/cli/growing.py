@@ -17,9 +17,9 @@ from .forest import MISSING, Card, Forest, Leaf, Node, Room, grow
 from .printing import structured, table, width
 from .session import Json, Session
 
-TITLES = ("NAME", "SIZE", "HELD", "FREE", "PHASE", "CLAIM", "POD")
+TITLES = ("NAME", "MODE", "SIZE", "HELD", "FREE", "PHASE", "CLAIM", "POD")
 T = TypeVar("T")
-Row = tuple[str, str, str, str, str, str, str]
+Row = tuple[str, str, str, str, str, str, str, str]
 
 
 async def tree(session: Session, node: str, namespace: str, output: str) -> bool:
@@ -67,14 +67,14 @@ def _rows(forest: Forest) -> Iterator[Row]:
             for leaf, twig, _ in branches(card.devices):
                 yield _leaf_row(trunk + twig, leaf)
     if forest.remote:
-        yield ("remote", "", "", "", "", "", "")
+        yield _titled("remote")
         for leaf, twig, _ in branches(forest.remote):
             yield _leaf_row(twig, leaf)
     if forest.waiting:
-        yield ("waiting", "", "", "", "", "", "")
+        yield _titled("waiting")
         for claim, twig, _ in branches(forest.waiting):
             whole_name = f"{claim.namespace}/{claim.name}"
-            yield (twig + claim.name, claim.asks, "", "", claim.phase, whole_name, "")
+            yield (twig + claim.name, "", claim.asks, "", "", claim.phase, whole_name, "")
     if forest.nodes and forest.size != forest.nodes[0].size:
         yield _row("all nodes", forest.size, forest.held)
 
@@ -86,21 +86,26 @@ def branches(items: Sequence[T]) -> Iterator[tuple[T, str, str]]:
         yield item, "└─ " if last else "├─ ", "   " if last else "│  "
 
 
-def _row(name: str, whole: Room, held: Room, phase: str = "") -> Row:
-    return (name, str(whole), str(held), str(whole - held), phase, "", "")
+def _titled(name: str) -> Row:
+    return (name, "", "", "", "", "", "", "")
+
+
+def _row(name: str, whole: Room, held: Room, phase: str = "", mode: str = "") -> Row:
+    return (name, mode, str(whole), str(held), str(whole - held), phase, "", "")
 
 
 def _card_row(branch: str, card: Card) -> Row:
     made_up = ", simulated" if card.simulated else ""
     name = f"{branch}{card.name} ({card.model}{made_up})" if card.model else branch + card.name
     if card.health == MISSING:
-        return (name, "", str(card.held), "", card.health, "", "")
-    return _row(name, card.size, card.held, card.health)
+        return (name, "", "", str(card.held), "", card.health, "", "")
+    return _row(name, card.size, card.held, card.health, card.mode)
 
 
 def _leaf_row(branch: str, leaf: Leaf) -> Row:
-    pods = ",".join(leaf.pods)
-    return (branch + leaf.name, str(leaf.size), str(leaf.held), "", leaf.phase, leaf.claim, pods)
+    name, pods = branch + leaf.name, ",".join(leaf.pods)
+    size, held = str(leaf.size), str(leaf.held)
+    return (name, leaf.profile, size, held, "", leaf.phase, leaf.claim, pods)
 
 
 def _summary(forest: Forest) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -42,12 +42,13 @@ def test_what_fails_is_refused_with_its_path(files: Files, tmp_path: Path) -> No
     """Whatever the system says, a person reads which file it was about."""
     files.directory(tmp_path / "d")
     files.write(tmp_path / "d" / "f", b"")
-    for wrong in (
+    attempts: list[Callable[[], object]] = [
         lambda: files.write(tmp_path / "none" / "f", b""),
         lambda: files.patch(tmp_path / "none", 0, b"x"),
         lambda: files.read(tmp_path / "d"),
         lambda: files.directory(tmp_path / "d" / "f"),
-    ):
+    ]
+    for wrong in attempts:
         with pytest.raises(Refused, match=str(tmp_path)):
             wrong()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from elasticgpu.rules.fleet import CardView, NodeView
 from tests.rules.build import GI, card, free
 
 
-def view(n: int, core: int = 100, gib: int = 80, **status: object) -> CardView:
+def view(n: int, core: int = 100, gib: int = 80, **status: Any) -> CardView:
     """Card `n` with so much free."""
     return free(card(f"c{n}", uuid=f"GPU-{n}", **status), core, gib * GI, "" if core > 99 else "x")
 

@@ -10,10 +10,10 @@ from elasticgpu.cli.printing import memory, table
 
 from .screen import short
 
-TITLES = ("", "CORE", "MEMORY", "PHASE", "CLAIM", "POD")
+TITLES = ("", "MODE", "CORE", "MEMORY", "PHASE", "CLAIM", "POD")
 CELLS = 10
 """Width of a whole card."""
-Row = tuple[str, str, str, str, str, str]
+Row = tuple[str, str, str, str, str, str, str]
 
 
 def bar(start: int, length: int, whole: int, cells: int = CELLS) -> str:
@@ -36,15 +36,20 @@ def lines(forest: Forest, columns: int | None) -> Iterator[str]:
 
 def _rows(forest: Forest) -> Iterator[Row]:
     for node in forest.nodes:
-        yield (node.name, *_whole(node.held, node.size), "", "", "")
+        yield (node.name, "", *_whole(node.held, node.size), "", "", "")
         for card, branch, trunk in branches(node.cards):
             title = f"{branch}{card.name} {_model(card)}"
-            yield (title, *_whole(card.held, card.size), card.health, "", "")
+            yield (title, card.mode, *_whole(card.held, card.size), card.health, "", "")
             for leaf, twig, before in _laid_out(card):
                 yield _leaf(trunk + twig, leaf, before, card.size)
-    yield ("waiting", "", "", "", "", "")
-    for claim, twig, _ in branches(forest.waiting):
-        yield (twig + claim.name, claim.asks, "", claim.phase, claim.name, "")
+    if forest.remote:
+        yield ("remote", "", "", "", "", "", "")
+        for leaf, twig, _ in branches(forest.remote):
+            claim, pods = leaf.claim.partition("/")[2], ",".join(leaf.pods)
+            yield (twig + short(leaf.name), "", str(leaf.size), "", leaf.phase, claim, pods)
+    yield ("waiting", "", "", "", "", "", "")
+    for waiting, twig, _ in branches(forest.waiting):
+        yield (twig + waiting.name, "", waiting.asks, "", waiting.phase, waiting.name, "")
 
 
 def _laid_out(card: Card) -> Iterator[tuple[Leaf, str, Room]]:
@@ -73,6 +78,7 @@ def _whole(held: Room, size: Room) -> tuple[str, str]:
 def _leaf(branch: str, leaf: Leaf, before: Room, size: Room) -> Row:
     return (
         branch + short(leaf.name),
+        leaf.profile,
         f"{bar(before.core, leaf.held.core, size.core)} {leaf.held.core}%",
         f"{bar(before.memory, leaf.held.memory, size.memory)} {memory(leaf.held.memory)}",
         leaf.phase,
