@@ -68,6 +68,16 @@ def on_one_node(*names: str) -> Expected:
     return Expected(f"claims {' and '.join(names)} on one node", holds)
 
 
+def lies_on(name: str, cards: int) -> Expected:
+    """The claim's device is cut from so many cards."""
+
+    def holds(seen: Seen) -> bool:
+        device = seen.device_of(name)
+        return device is not None and len(device.spec.source.devices) == cards
+
+    return Expected(f"claim {name} on {cards} cards", holds)
+
+
 def serves(name: str, device: str) -> Expected:
     """This device serves the claim."""
     return Expected(
@@ -91,12 +101,13 @@ def _about(event: dict[str, dict[str, str]]) -> tuple[str, str]:
     return regarding.get("kind", ""), regarding.get("name", "")
 
 
-def gone(pod: str, claim: str, devices: int) -> Expected:
-    """Pod and claim are gone, and so many devices are left."""
+def gone(pod: str, claim: str) -> Expected:
+    """Pod and claim are gone, and every device that is left has a claim that is there."""
 
     def holds(seen: Seen) -> bool:
-        left = seen.pod(pod) or seen.claim(claim)
-        return left is None and len(seen.devices.values()) == devices
+        refs = [device.spec.claim_ref for device in seen.devices.values()]
+        orphans = [ref for ref in refs if ref and seen.claim(ref.name) is None]
+        return not (seen.pod(pod) or seen.claim(claim) or orphans)
 
     return Expected(f"pod {pod}, claim {claim} and its device gone", holds)
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .expecting import Expected, bound, gone, on_one_node, running, serves, told, waiting
+from .expecting import (
+    Expected,
+    bound,
+    gone,
+    lies_on,
+    on_one_node,
+    running,
+    serves,
+    told,
+    waiting,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,56 +59,41 @@ STEPS: tuple[Step, ...] = (
         (bound("training"), running("training", node="node-a")),
     ),
     Apply(
-        "Two pods from one template: each gets a claim of its own",
-        "3-template.yaml",
-        (bound("batch-1-egpu-0", "batch-2-egpu-0"), running("batch-1", "batch-2")),
+        "Two whole cards, for nobody else",
+        "3-whole-cards.yaml",
+        (bound("pretraining"), lies_on("pretraining", 2), running("pretraining", node="node-a")),
     ),
     Apply(
         "A device that an admin made ahead, chosen by its label",
-        "4-static-device.yaml",
+        "11-static-device.yaml",
         (bound("lab"), serves("lab", "lab-share"), running("lab", node="node-b")),
     ),
     Apply(
         "Two claims for one pod: on one node, all or none",
-        "5-colocated.yaml",
+        "12-colocated.yaml",
         (bound("left", "right"), on_one_node("left", "right"), running("pair")),
     ),
     Apply(
-        "WaitForFirstConsumer: nothing is cut before a pod comes",
-        "6-first-consumer.yaml",
+        "vCUDA, and WaitForFirstConsumer: nothing is cut before a pod comes",
+        "13-first-consumer.yaml",
         (waiting("notebook", "pod"),),
     ),
     Apply(
         "The pod comes, and the device is cut where it can run",
-        "7-its-consumer.yaml",
+        "14-its-consumer.yaml",
         (bound("notebook"), running("notebook", node="node-c")),
-    ),
-    Delete(
-        "A pod ends: the claim made for it goes, its device too, and the card has room again",
-        "batch-2",
-        (gone("batch-2", "batch-2-egpu-0", devices=7),),
     ),
     Apply(
         "What no card can give waits, and says why",
-        "8-too-large.yaml",
+        "15-too-large.yaml",
         (
             waiting("too-large", "no card can give"),
             told("Pod", "too-large", "WaitingForElasticGPU"),
         ),
     ),
-    Apply(
-        "What no provisioner of this release cuts: a whole card, a share over two cards",
-        "9-whole-cards.yaml",
-        (
-            waiting("whole-card", "another provisioner"),
-            waiting("two-cards", "another provisioner"),
-            told("ElasticGPUClaim", "whole-card", "Refused"),
-            told("ElasticGPUClaim", "two-cards", "Refused"),
-        ),
-    ),
     Refuse(
         "A mistake in an annotation is refused at once, by the chart's admission policies",
-        "10-misspelt.yaml",
+        "16-misspelt.yaml",
         'names container "mian", but the pod has main',
     ),
 )

@@ -29,10 +29,7 @@ from .script import STEPS
 from .steps import HERE, Steps
 
 UNSERVED = "too-large"
-CLOSING = (
-    "Whole cards, several cards a claim, MIG and MPS come with provisioners of later releases.",
-    "To try things with kubectl: elasticgpu demo --keep",
-)
+CLOSING = ("To try things with kubectl: elasticgpu demo --keep",)
 
 
 async def run(*, keep: bool) -> bool:

@@ -25,6 +25,7 @@ from elasticgpu.testing.apiserver import ApiServer, DirectClient, User
 from .claims import Claims
 from .installing import NAMESPACE, install
 from .kubelet import Kubelet
+from .machine import machine
 from .scheduler import Scheduler
 from .socket import registered
 
@@ -106,7 +107,7 @@ async def _run_node(cluster: Cluster, name: str, fleet_file: Path) -> None:
         cdi_dir=home / "cdi",
         state_dir=home / "state",
         simulate=fleet_file,
-        run_dir=home / "run",
+        machine=machine(name),
     )
     identity = account("elasticgpu-agent", name)
     client = _client(server, User(f"system:node:{name}", ("system:nodes", *_SYSTEM)))

@@ -1,0 +1,243 @@
+"""All installed backends on one ledger: whatever happens in whatever order, the sums are right.
+
+What a card may give is added up here from the devices alone, MIG by the memory slices of the
+card's table, and shares no code with the ledger.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from elasticgpu.agent.fleet import Fleet
+from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
+from elasticgpu.api.gpu import GPU
+from elasticgpu.api.gpuclass import ElasticGPUClass
+from elasticgpu.api.vocabulary import demand
+from elasticgpu.errors import Refused
+from elasticgpu.provisioner import Provisioner, Request, build, discover
+from elasticgpu.rules.ledger import OVERCOMMITTED, Ledger
+from elasticgpu.rules.placement import Placed, Wish, place
+from elasticgpu.rules.reclaiming import in_phase
+
+PLUGINS = discover()
+PARAMETERS: dict[str, list[dict[str, str]]] = {
+    "elasticgpu.io/mps": [{}, {"replicas": "3"}, {"replicas": "4"}],
+    "elasticgpu.io/vcuda": [{}, {"deviceSplitCount": "2"}],
+}
+FLEET = Fleet.model_validate(
+    {"nodes": {"node-a": ["H200", "A100-40GB", "A30"], "node-b": ["A10", "RTX-4090", "T4"]}}
+)
+CARDS = [card for node in FLEET.nodes for card in FLEET.cards(node)]
+REQUESTS: list[dict[str, int | str]] = [
+    {"elasticgpu.io/gpu": 1},
+    {"elasticgpu.io/gpu": 2},
+    {"elasticgpu.io/gpu-core": 30, "elasticgpu.io/gpu-memory": "3Gi"},
+    {"elasticgpu.io/gpu-core": 55},
+    {"elasticgpu.io/gpu-memory": "11Gi"},
+    {"elasticgpu.io/gpu-memory-percentage": 40},
+    {"elasticgpu.io/gpu-memory": "8Gi", "elasticgpu.io/gpu-count": 2},
+    {"elasticgpu.io/tflops": 60},
+    {"elasticgpu.io/mig-1g.18gb": 1},
+    {"elasticgpu.io/mig-3g.71gb": 1},
+    {"elasticgpu.io/mig-2g.10gb": 1},
+    {"elasticgpu.io/mig-1g.6gb": 1},
+    {"nvidia.com/gpu.shared": 1},
+]
+NOW = "2026-01-01T00:00:00Z"
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+"""A failing history is told as it came: to shrink it takes minutes."""
+seen: Counter[str] = Counter()
+"""How often each backend was given a place, in all examples together."""
+
+
+class AllAtOnce(RuleBasedStateMachine):
+    """Devices of every backend come and go on six cards of two nodes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cards = {card.name: card for card in CARDS}
+        self.devices: dict[str, ElasticGPU] = {}
+        self.ledger = Ledger(CARDS)
+        self.made = 0
+
+    @initialize(modes=st.lists(st.sets(st.sampled_from(sorted(PLUGINS))), max_size=2))
+    def admin(self, modes: list[set[str]]) -> None:
+        for card, allowed in zip(CARDS, modes, strict=False):
+            self._card(card.but(spec=card.spec.but(modes=sorted(allowed))))
+
+    def _card(self, card: GPU) -> None:
+        self.cards[card.name] = card
+        self.ledger.set_card(card)
+
+    def _put(self, device: ElasticGPU) -> None:
+        self.devices[device.name] = device
+        self.ledger.set_device(device)
+
+    @rule(
+        driver=st.sampled_from(sorted(PLUGINS)),
+        requests=st.sampled_from(REQUESTS),
+        order=st.sampled_from(["binpack", "spread", "topology"]),
+        data=st.data(),
+    )
+    def create(
+        self, driver: str, requests: dict[str, int | str], order: str, data: st.DataObject
+    ) -> None:
+        """A claim comes, and a device is made where its backend says, if there is room."""
+        written = data.draw(st.sampled_from(PARAMETERS.get(driver, [{}])))
+        plugin = PLUGINS[driver].tuned(written)
+        spec: dict[str, Any] = {"provisioner": driver, "parameters": written}
+        spec["placement"] = {"card": order}
+        body = {"metadata": {"name": "class"}, "spec": spec}
+        found = self._place(plugin, ElasticGPUClass.model_validate(body), requests)
+        if isinstance(found, Placed):
+            seen[driver] += 1
+            self._make(ElasticGPUClass.model_validate(body), requests, found)
+
+    def _place(
+        self, plugin: Provisioner, of: ElasticGPUClass, requests: dict[str, int | str]
+    ) -> object:
+        with suppress(Refused):
+            return place(Wish(demand(requests), None, of.spec.placement), plugin, self.ledger)
+        return None
+
+    def _make(self, of: ElasticGPUClass, requests: dict[str, int | str], found: Placed) -> None:
+        self.made += 1
+        meta = {"name": "claim", "namespace": "team", "uid": f"uid-{self.made}"}
+        claim = ElasticGPUClaim.model_validate({"metadata": meta, "spec": {}})
+        want = demand(requests)
+        request = Request(claim=claim, gpu_class=of, want=want, node=found.node, place=found.place)
+        device = build(of.spec.provisioner, request)
+        assert self.ledger.lacks(device) is None, "the ledger itself has no room for it"
+        self._put(device)
+
+    def _some(self, data: st.DataObject) -> ElasticGPU:
+        return self.devices[data.draw(st.sampled_from(sorted(self.devices)))]
+
+    @precondition(lambda self: self.devices)
+    @rule(data=st.data(), phase=st.sampled_from(["Available", "Bound", "Released"]))
+    def live(self, data: st.DataObject, phase: Any) -> None:
+        """It is bound or released; one that lost its room stays so."""
+        device = self._some(data)
+        if device.status.phase != "Failed":
+            self._put(in_phase(device, phase, now=NOW))
+
+    @precondition(lambda self: self.devices)
+    @rule(data=st.data(), reason=st.sampled_from([OVERCOMMITTED, "NodeLost", "ReleaseFailed"]))
+    def fail(self, data: st.DataObject, reason: str) -> None:
+        """It fails. One that never got its room stays so: nothing ever gives it another reason."""
+        device = self._some(data)
+        if device.status.reason != OVERCOMMITTED:
+            self._put(in_phase(device, "Failed", now=NOW, reason=reason, message="so"))
+
+    @precondition(lambda self: self.devices)
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        """Its object is gone."""
+        name = self._some(data).name
+        del self.devices[name]
+        self.ledger.drop_device(name)
+
+    @rule(card=st.sampled_from(CARDS), back=st.booleans())
+    def lose(self, card: GPU, back: bool) -> None:
+        """A card's object goes, with its node, and perhaps comes back."""
+        if back or card.name not in self.cards:
+            self._card(self.cards.get(card.name, card))
+        else:
+            del self.cards[card.name]
+            self.ledger.drop_card(card.name)
+
+    @rule(node=st.sampled_from(sorted(FLEET.nodes)), why=st.sampled_from([None, "is cordoned"]))
+    def close(self, node: str, why: str | None) -> None:
+        """A node takes nothing new, or does again."""
+        self.ledger.set_node(node, why)
+
+    @rule(card=st.sampled_from(CARDS), shut=st.booleans(), health=st.sampled_from(["Healthy", "X"]))
+    def change(self, card: GPU, shut: bool, health: Any) -> None:
+        """The admin takes a card out of use, or it falls ill."""
+        now = self.cards.get(card.name)
+        if now is not None:
+            told = now.status.but(health="Unhealthy" if health == "X" else health)
+            self._card(now.but(spec=now.spec.but(unschedulable=shut), status=told))
+
+    @invariant()
+    def nothing_is_oversold(self) -> None:
+        for name, rows in self._by_card().items():
+            assert sum(part.core for part in rows) <= 100, name
+            card = next(card for card in CARDS if card.name == name)
+            assert sum(part.memory_bytes for part in rows) <= card.memory, name
+            table = {row.name: row for row in card.status.mig}
+            slices = [
+                n
+                for part in rows
+                if part.mig_profile
+                for n in range(part.mig_start, part.mig_start + table[part.mig_profile].slices)
+            ]
+            assert len(slices) == len(set(slices)), name
+            assert all(bool(part.mig_profile) == bool(slices) for part in rows), name
+
+    @invariant()
+    def what_is_free_is_what_is_left(self) -> None:
+        rows = self._by_card()
+        for name, card in self.cards.items():
+            view = self.ledger.card(name)
+            assert view is not None
+            held = rows.get(name, [])
+            assert view.core_free == 100 - sum(part.core for part in held)
+            assert view.memory_free == card.memory - sum(part.memory_bytes for part in held)
+
+    @invariant()
+    def a_card_has_one_mode(self) -> None:
+        drivers: dict[str, set[str]] = {}
+        for device in self._holding():
+            for part in device.spec.source.devices:
+                drivers.setdefault(part.gpu, set()).add(device.spec.source.driver)
+        assert all(len(found) == 1 for found in drivers.values()), drivers
+
+    @invariant()
+    def a_fresh_list_tells_the_same(self) -> None:
+        fresh = Ledger(self.cards.values(), self.devices.values())
+        for name in self.cards:
+            ours, theirs = self.ledger.card(name), fresh.card(name)
+            assert ours is not None
+            assert theirs is not None
+            assert (ours.core_free, ours.memory_free, ours.mode) == (
+                theirs.core_free,
+                theirs.memory_free,
+                theirs.mode,
+            )
+            assert sorted(r.device for r in ours.held) == sorted(r.device for r in theirs.held)
+
+    def _holding(self) -> list[ElasticGPU]:
+        return [one for one in self.devices.values() if one.status.reason != OVERCOMMITTED]
+
+    def _by_card(self) -> dict[str, list[CardSlice]]:
+        rows: dict[str, list[CardSlice]] = {}
+        for device in self._holding():
+            for part in device.spec.source.devices:
+                rows.setdefault(part.gpu, []).append(part)
+        return rows
+
+
+def test_all_backends_on_one_ledger() -> None:
+    """Create, bind, release, fail, node loss, mode change, replay, in any order."""
+    seen.clear()
+    run_state_machine_as_test(
+        AllAtOnce,
+        settings=settings(max_examples=40, stateful_step_count=40, deadline=None, phases=PHASES),
+    )
+    served_by_cards = set(PLUGINS) - {"elasticgpu.io/remote"}
+    assert {driver for driver, count in seen.items() if count} >= served_by_cards, seen
