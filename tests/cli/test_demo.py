@@ -35,9 +35,9 @@ def test_the_demo() -> None:
         r"claim qgpu-egpuc: Bound to egpu-",
         r"pod qgpu-pod: Running on node-",
         r"ELASTICGPU_0_CORE=10\n",
-        r"├─ node-a-cf362980 H200 +▓+░* \d+% of 100%",
+        r"├─ node-a-cf362980 H200 +qgpu +▓+░* \d+% of 100%",
         r"lab-share +▓{6}░{4} 60% .* Bound +lab +lab\n",
-        r"No card can give that; 7 were looked at",
+        r"No card can give that; 12 were looked at",
         r"All of it came as the script says",
     ):
         assert re.search(said, done.stdout), said
@@ -70,7 +70,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     [
         Apply("impossible", "1-shared-card.yaml", (expecting.serves("qgpu-egpuc", "another"),)),
         Refuse("not refused", "1-shared-card.yaml", "no"),
-        Refuse("refused otherwise", "10-misspelt.yaml", "no such words"),
+        Refuse("refused otherwise", "16-misspelt.yaml", "no such words"),
     ],
     ids=lambda step: step.title,
 )
@@ -90,7 +90,7 @@ def test_manifests() -> None:
     """The first is the example's, the static device lies on a card that the fleet has."""
     first = (steps.HERE / "manifests" / "1-shared-card.yaml").read_text("utf-8")
     assert first == (ROOT / "examples" / "01-shared-card" / "elastic-gpu.yaml").read_text("utf-8")
-    static = (steps.HERE / "manifests" / "4-static-device.yaml").read_text("utf-8")
+    static = (steps.HERE / "manifests" / "11-static-device.yaml").read_text("utf-8")
     (part,) = next(yaml.safe_load_all(static))["spec"]["source"]["devices"]
     cards = fleet.load(steps.HERE / "fleet.yaml").cards("node-b")
     assert (part["gpu"], part["uuid"]) in [(card.name, card.status.uuid) for card in cards]
@@ -101,20 +101,23 @@ def test_drawing() -> None:
     whole = Room(100, 20 * GI)
     parts = [
         Leaf("egpu-0a1b2c3d-4e5f", "Bound", Room(30, GI), Room(30, GI), "team/a", ("p", "q")),
-        Leaf("made", "Released", Room(50, 10 * GI), Room(50, 10 * GI), "team/b"),
+        Leaf("made", "Released", Room(50, 10 * GI), Room(50, 10 * GI), "team/b", (), "3g.71gb"),
     ]
     held = parts[0].held + parts[1].held
-    card = Card("node-0", "NVIDIA H200", "Healthy", True, whole, held, tuple(parts))
+    card = Card("node-0", "NVIDIA H200", "Healthy", True, whole, held, tuple(parts), "mig")
+    remote = (Leaf("far", "Bound", Room(100, GI), Room(), "team/r", ("s",)),)
     node = Node("node", whole, held, (card,))
     waiting = (Waiting("team", "c", "Pending", "10% 900Gi"),)
-    forest = Forest(whole, held, nodes=(node,), waiting=waiting)
+    forest = Forest(whole, held, nodes=(node,), remote=remote, waiting=waiting)
     lines = map(click.unstyle, drawing.lines(forest, None))
     assert [" ".join(line.split()) for line in lines] == [
-        "CORE MEMORY PHASE CLAIM POD",
+        "MODE CORE MEMORY PHASE CLAIM POD",
         "node ▓▓▓▓▓▓▓▓░░ 80% of 100% ▓▓▓▓▓▓░░░░ 11Gi of 20Gi",
-        "└─ node-0 H200 ▓▓▓▓▓▓▓▓░░ 80% of 100% ▓▓▓▓▓▓░░░░ 11Gi of 20Gi Healthy",
+        "└─ node-0 H200 mig ▓▓▓▓▓▓▓▓░░ 80% of 100% ▓▓▓▓▓▓░░░░ 11Gi of 20Gi Healthy",
         "├─ egpu-0a1b2c3d… ▓▓▓░░░░░░░ 30% ▓░░░░░░░░░ 1Gi Bound a p,q",
-        "└─ made ░░░▓▓▓▓▓░░ 50% ▓▓▓▓▓▓░░░░ 10Gi Released b",
+        "└─ made 3g.71gb ░░░▓▓▓▓▓░░ 50% ▓▓▓▓▓▓░░░░ 10Gi Released b",
+        "remote",
+        "└─ far 100% 1Gi Bound r s",
         "waiting",
         "└─ c 10% 900Gi Pending c",
     ]

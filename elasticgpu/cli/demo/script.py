@@ -64,6 +64,11 @@ STEPS: tuple[Step, ...] = (
         (bound("pretraining"), lies_on("pretraining", 2), running("pretraining", node="node-a")),
     ),
     Apply(
+        "MPS: a card in four equal shares; two pods from one template, a claim for each",
+        "5-mps.yaml",
+        (bound("batch-1-egpu-0", "batch-2-egpu-0"), running("batch-1", "batch-2", node="node-b")),
+    ),
+    Apply(
         "A device that an admin made ahead, chosen by its label",
         "11-static-device.yaml",
         (bound("lab"), serves("lab", "lab-share"), running("lab", node="node-b")),
@@ -82,6 +87,11 @@ STEPS: tuple[Step, ...] = (
         "The pod comes, and the device is cut where it can run",
         "14-its-consumer.yaml",
         (bound("notebook"), running("notebook", node="node-c")),
+    ),
+    Delete(
+        "A pod ends: the claim made for it goes, its device too, and the card has room again",
+        "batch-2",
+        (gone("batch-2", "batch-2-egpu-0"),),
     ),
     Apply(
         "What no card can give waits, and says why",

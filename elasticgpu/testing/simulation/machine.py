@@ -6,7 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from elasticgpu.agent.host import Machine
+from elasticgpu.host import Finished
 from elasticgpu.testing.host import FakeNode
+from elasticgpu.testing.mps_control import Control
 
 LIBRARIES = (Path("/usr/local/vgpu/libvgpu.so"),)
 """Files that provisioners look for on their nodes: here they are there, and empty."""
@@ -18,4 +20,6 @@ def machine(node: str) -> Machine:
     for path in LIBRARIES:
         fake.files.directory(path.parent)
         fake.files.write(path, b"")
+    mps = Control()
+    fake.programs.known["nvidia-cuda-mps-control"] = lambda *call: Finished(*mps.run(*call))
     return fake.machine
