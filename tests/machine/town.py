@@ -17,7 +17,7 @@ from elasticgpu.testing.apiserver import ApiServer, DirectClient
 from elasticgpu.testing.apiserver.requests import Answer, Request
 from elasticgpu.testing.apiserver.users import User
 from elasticgpu.testing.simulation.claims import Claims
-from elasticgpu.testing.simulation.cluster import account
+from elasticgpu.testing.simulation.cluster import CAPACITY, account
 from elasticgpu.testing.simulation.installing import NAMESPACE, install
 from elasticgpu.testing.simulation.scheduler import Scheduler
 
@@ -30,7 +30,6 @@ FLEET = "nodes: {node-0: [A10, A10], node-1: [A10], node-2: [A10, A10]}\n"
 OURS = "/apis/elasticgpu.io/v1alpha1"
 PODS, NODES = "/pods", "/nodes"
 DEVICES, CLAIMS = "elasticgpu.io/elasticgpus", "elasticgpu.io/elasticgpuclaims"
-CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
 
 class Town:

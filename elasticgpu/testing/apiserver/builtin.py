@@ -21,7 +21,7 @@ def kinds() -> Iterator[Kind]:
     yield _kind("v1", "Secret", fields=("type",))
     yield _kind("v1", "Service", short="svc", status=True, names="label")
     yield _kind("v1", "ServiceAccount", short="sa", actions={"token": users.token})
-    yield _kind("v1", "PersistentVolumeClaim", short="pvc", status=True, unconditional=True)
+    yield _kind("v1", "PersistentVolumeClaim", short="pvc", status=True)
     yield _kind(
         "v1",
         "Namespace",

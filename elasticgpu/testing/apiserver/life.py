@@ -25,6 +25,7 @@ _META = frozenset(
         *("labels", "annotations", "ownerReferences", "finalizers", "managedFields"),
     )
 )
+_NOTHING: tuple[Any, ...] = (None, "", {}, [])
 _KEPT = ("name", "namespace", "uid", "creationTimestamp", "generateName", "managedFields")
 _LEAVING = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -53,10 +54,7 @@ def readied(kind: Kind, body: Any, namespace: str) -> Json:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    meta = {
-        key: value for key, value in given.items() if key in _META and value not in (None, "", {})
-    }
-    meta = {key: value for key, value in meta.items() if value != []}
+    meta = {key: value for key, value in given.items() if key in _META and value not in _NOTHING}
     if namespace:
         meta["namespace"] = namespace
     else:

@@ -1,5 +1,5 @@
 """The server: a request in, an answer or a stream out. `web` and `client` bring the requests,
-`calls` answers those for objects."""
+`answering` sees to those for objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weakref import WeakSet
 from elasticgpu.cluster.transport import dumps
 
 from . import builtin, crds, discovery, openapi
-from .calls import Call
+from .answering import Answering
 from .collecting import Collector
 from .faults import Faults
 from .kinds import Registry
@@ -110,7 +110,9 @@ class ApiServer:
             return Answer(200, dumps(found), content_type=kind)
         where = target(self.kinds, request.path)
         watched = self._watches.add
-        return Call(request, where, user, self.store, self.objects, watched, self._clock).answer()
+        return Answering(
+            request, where, user, self.store, self.objects, watched, self._clock
+        ).answer()
 
 
 def _soon(does: Callable[[], None]) -> None:

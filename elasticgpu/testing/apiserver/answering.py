@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Answering:
     """One request, what it names, who asks, and what is there; `watched` hears of a new watch."""
 
     request: Request
