@@ -96,7 +96,7 @@ from elasticgpu.host import (
     Mount,
     Nvml,
 )
-from elasticgpu.rules.cutting import shares, whole_cards
+from elasticgpu.rules.cutting import instance, shares, whole_cards
 from elasticgpu.rules.fleet import CardView, Held, NodeView
 from elasticgpu.rules.ledger import Slice
 
@@ -125,6 +125,7 @@ __all__ = [
     "Slice",
     "Working",
     "discover",
+    "instance",
     "shares",
     "whole_cards",
 ]
@@ -181,6 +182,9 @@ class Provisioner(ABC):
         class Mine(Provisioner):
             parameters: MyParameters = MyParameters()
     """
+
+    mig: ClassVar[bool] = False
+    """Whether its devices are instances of cards in MIG mode; all others get cards that are not."""
 
     concurrency: ClassVar[int] = 8
     """Calls of `provision` and `release` under way at once, at most."""

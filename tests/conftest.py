@@ -27,7 +27,12 @@ REAL = (
 )
 
 
-TABLES = ("tests.cases.conftest", "tests.conformance.conftest", "tests.scenarios.conftest")
+TABLES = (
+    "tests.cases.conftest",
+    "tests.conformance.conftest",
+    "tests.rules.mig.conftest",
+    "tests.scenarios.conftest",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:

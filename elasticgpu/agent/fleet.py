@@ -4,6 +4,7 @@
       node-a: [H200, H200]                      # models that are known, see `models`
       node-b:
       - {model: NVIDIA A10, count: 4, links: {kind: PCIe, bandwidth: 32000}}
+      - {model: A100-40GB, migEnabled: true}    # its MIG mode is from the start what it stays
       - {model: Mine, memory: 16Gi, tflops: 20, uuid: GPU-0a1b2c3d-…}
       "*": [T4]                                 # any other node
 
@@ -29,7 +30,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus, Link
+from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus, Link, MigMode
 from elasticgpu.api.meta import GROUP, ObjectMeta
 from elasticgpu.api.quantity import MI, format_bytes, memory_bytes
 from elasticgpu.errors import Refused
@@ -66,6 +67,7 @@ class Row(Strict):
     compute_capability: Annotated[str, StringConstraints(max_length=63)] = ""
     tflops: Annotated[int, Field(ge=0)] | None = None
     numa_node: int = -1
+    mig_enabled: bool = False
     driver_version: Annotated[str, StringConstraints(max_length=63)] = ""
     links: Links | None = None
 
@@ -96,7 +98,8 @@ class Row(Strict):
         """The card at this index of the node, its links left out."""
         model = known(self.model) or CardModel(self.model, self.model, 0, "", "", 0)
         memory = memory_bytes(self.memory) if self.memory else model.memory_mib * MI
-        return GPUStatus(
+        architecture = self.architecture or model.architecture
+        found = GPUStatus(
             index=index,
             uuid=self.uuid or made_up_uuid(node, index),
             model=model.name,
@@ -104,13 +107,14 @@ class Row(Strict):
             minor=index,
             pci_bus_id=f"00000000:{index + 1:02X}:00.0",
             numa_node=self.numa_node,
-            architecture=self.architecture or model.architecture,
+            architecture=architecture,
             compute_capability=self.compute_capability or model.compute_capability,
             tflops=model.tflops if self.tflops is None else self.tflops,
             driver_version=self.driver_version,
             simulated=True,
             health="Healthy",
         )
+        return _cut(found, model, enabled=self.mig_enabled) if model.mig else found
 
 
 class Fleet(Strict):
@@ -127,6 +131,17 @@ class Fleet(Strict):
             statuses = [row.status(node, start + n) for n in range(row.count)]
             cards += [_card(node, status, statuses, row.links) for status in statuses]
         return cards
+
+
+def _cut(status: GPUStatus, model: CardModel, *, enabled: bool) -> GPUStatus:
+    """The card as one that can be cut by MIG; before Hopper its mode changes by a reset."""
+    mode: MigMode = "Enabled" if enabled else "Disabled"
+    return status.but(
+        mig=list(model.mig),
+        mig_mode=mode,
+        mig_mode_pending=mode,
+        mig_needs_reset=status.architecture == "ampere",
+    )
 
 
 def made_up_uuid(node: str, index: int) -> str:

@@ -41,6 +41,10 @@ class Holding(Model):
     memory: Annotated[Quantity, Field(description="Bytes of the card's memory.")] = 0
 
 
+MigMode = Literal["", "Enabled", "Disabled"]
+"""Whether a card is, or will be, in MIG mode; empty: not known, or it has no such mode."""
+
+
 class MigProfile(Model):
     """One row of the card's MIG table."""
 
@@ -94,6 +98,15 @@ class GPUStatus(Model):
         list[MigProfile],
         Field(max_length=32, description="MIG profiles it can be cut into; empty: no MIG."),
     ] = []
+    mig_mode: Annotated[
+        MigMode, Field(description="Whether it is in MIG mode now; empty: not known.")
+    ] = ""
+    mig_mode_pending: Annotated[
+        MigMode, Field(description="The MIG mode it will be in once it is reset.")
+    ] = ""
+    mig_needs_reset: Annotated[
+        bool, Field(description="True: its MIG mode changes only when it is reset (Ampere).")
+    ] = False
     links: Annotated[
         list[Link], Field(max_length=64, description="Connections to the node's other cards.")
     ] = []

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.vocabulary import describe
 
-from . import placement
+from . import mig, placement
 from .fleet import Fleet, Held, NodeView, Ranking
 from .ledger import Slice
 from .placement import LONGEST, SHOWN, Nowhere, Placed, Placer, Wish
@@ -78,10 +78,10 @@ def _ready_made(seeker: Seeker, judge: Judge) -> Together | None:
 
 
 def _size(seeker: Seeker) -> tuple[object, ...]:
-    """Sort key: whole cards first, then several, then the larger share."""
+    """Sort key: whole cards first, then several, then MIG, and of that the larger."""
     want = seeker.wish.want
     share = (-want.core, -want.tflops, -want.memory, -want.memory_percentage)
-    return (-want.gpus, -want.count, not want.mig, *share, seeker.name)
+    return (-want.gpus, -want.count, *mig.largest_first(want.mig), *share, seeker.name)
 
 
 def _nodes(seekers: Sequence[Seeker], fleet: Fleet) -> Iterator[NodeView]:

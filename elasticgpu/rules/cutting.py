@@ -13,6 +13,7 @@ from elasticgpu.api.elasticgpu import CardSlice
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.vocabulary import Demand
 
+from . import mig
 from .fleet import WHOLE, CardView, NodeView
 from .ledger import Slice
 
@@ -54,6 +55,24 @@ def shares(want: Demand, node: NodeView) -> Slice | None:
         fit = list(nearest(fit, want.count))
     parts = [part for card in fit[: want.count] if (part := share(want, card)) is not None]
     return Slice(tuple(parts)) if len(parts) == want.count else None
+
+
+def instance(want: Demand, node: NodeView) -> Slice | None:
+    """One MIG instance of the best card with a free one: of the profile that is asked for, or of
+    the smallest with as much core, memory and TFLOPS; None without room."""
+    parts = (_instance(want, card) for card in node.cards)
+    found = next((part for part in parts if part is not None), None)
+    return Slice((found,)) if found else None
+
+
+def _instance(want: Demand, card: CardView) -> CardSlice | None:
+    table, least = card.gpu.status.mig, share(want, card)
+    row = mig.serving(table, want.mig, least.core, least.memory_bytes) if least else None
+    start = mig.best_start(table, mig.instances(card.held), row) if row else None
+    if row is None or start is None:
+        return None
+    part = mig.part(card.gpu, row, start)
+    return part if part.core <= card.core_free and part.memory_bytes <= card.memory_free else None
 
 
 def whole_cards(want: Demand, node: NodeView) -> Slice | None:

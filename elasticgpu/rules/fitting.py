@@ -14,7 +14,7 @@ from elasticgpu.api.meta import labels_match
 from elasticgpu.api.quantity import to_int
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 
-from . import placement
+from . import mig, placement
 from .fleet import WHOLE
 
 
@@ -77,7 +77,7 @@ def too_small(want: Demand, device: ElasticGPU) -> str | None:
     whole = sum(part.core == WHOLE for part in parts)
     if want.gpus:
         return None if whole == want.gpus else f"is {whole} whole cards, not {want.gpus}"
-    if want.mig and [part.mig_profile for part in parts] != [want.mig]:
+    if want.mig and [mig.normal(part.mig_profile) for part in parts] != [mig.normal(want.mig)]:
         return f"is no MIG {want.mig}"
     if core < want.core:
         return f"has {core}% core, not {want.core}%"

@@ -14,6 +14,7 @@ from elasticgpu.api.gpu import GPU
 from elasticgpu.api.names import PROVISIONED_BY
 from elasticgpu.api.quantity import format_bytes
 
+from . import mig
 from .fleet import NO_ROOM, WHOLE, CardView, Held, NodeView, Ranking, Room
 
 UNREADABLE = 1 << 62
@@ -215,7 +216,7 @@ def part_lacks(part: CardSlice, view: CardView, driver: str) -> str | None:
     """Why this part does not fit on this card, in words; None if it does."""
     if view.mode and view.mode != driver:
         return f"the card serves {view.mode}, this device wants {driver}"
-    return shortage(part.core, _bytes(part), view)
+    return mig.lacks((part,), view.gpu, view.held) or shortage(part.core, _bytes(part), view)
 
 
 def shortage(core: int, memory: int, view: CardView) -> str | None:

@@ -54,7 +54,8 @@ def provision(view: ClaimView, want: Demand) -> Decision:
 def wish(view: ClaimView, want: Demand) -> Wish:
     """What the claim asks of placement."""
     order = view.gpu_class.spec.placement if view.gpu_class else Placement()
-    return Wish(want, view.claim.spec.gpu_selector, order)
+    by_mig = view.placer is not None and view.placer.mig
+    return Wish(want, view.claim.spec.gpu_selector, order, by_mig)
 
 
 def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:

@@ -18,6 +18,7 @@ from elasticgpu.api.quantity import to_int
 from elasticgpu.api.vocabulary import Demand, describe
 from elasticgpu.errors import ElasticGPUError, Refused
 
+from . import mig
 from .cutting import core_of
 from .fleet import WHOLE, CardView, Fleet, NodeView, Room, share
 from .ledger import Slice, shortage
@@ -40,17 +41,25 @@ class Placer(Protocol):
     def name(self) -> str:
         """The provisioner's name, which is also the mode its cards are in."""
 
+    @property
+    def mig(self) -> bool:
+        """Whether it cuts cards by MIG."""
+
     def place(self, want: Demand, node: NodeView) -> Slice | None:
         """The parts of cards of this node that serve `want`, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A demand with everything that narrows or orders the choice of cards."""
+    """A demand with everything that narrows or orders the choice of cards.
+
+    `mig`: it is served by an instance of a card in MIG mode, not by a share of one that is not.
+    """
 
     want: Demand
     selector: GPUSelector | None = None
     order: Placement = field(default_factory=Placement)
+    mig: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +125,21 @@ def _untrue(found: Slice, shown: NodeView) -> str | None:
         if name not in views:
             return f"card {name}, which it was not shown"
         core, memory = sum(p.core for p in parts), sum(p.memory_bytes for p in parts)
-        if lack := shortage(core, memory, views[name]):
+        view = views[name]
+        if lack := mig.lacks(parts, view.gpu, view.held) or shortage(core, memory, view):
             return f"card {name}: {lack}"
     return None
 
 
 def candidates(wish: Wish, mode: str, node: NodeView) -> NodeView:
     """The node with only the cards that may serve this wish, best first."""
-    fit = [card for card in node.cards if unfit(wish.selector, mode, card) is None]
+    fit = [card for card in node.cards if unfit(wish, mode, card) is None]
     sign = -1 if wish.order.card == "spread" else 1
     fit.sort(key=lambda card: (sign * share((card,)), card.gpu.status.index))
     return NodeView(node.name, tuple(fit), wish.order.card)
 
 
-def unfit(selector: GPUSelector | None, mode: str, card: CardView) -> str | None:
+def unfit(wish: Wish, mode: str, card: CardView) -> str | None:
     """Why a card may not serve at all, however much of it is free; None if it may."""
     spec, status = card.gpu.spec, card.gpu.status
     if card.closed:
@@ -143,7 +153,9 @@ def unfit(selector: GPUSelector | None, mode: str, card: CardView) -> str | None
         return f"its admin allows only {', '.join(spec.modes)}"
     if card.mode and card.mode != mode:
         return f"serves {card.mode}"
-    return mismatch(selector, card.gpu) if selector else None
+    if wrong := mig.wrong_mode(status, wanted=wish.mig):
+        return wrong
+    return mismatch(wish.selector, card.gpu) if wish.selector else None
 
 
 def mismatch(selector: GPUSelector, gpu: GPU) -> str | None:
@@ -193,11 +205,14 @@ def lack(wish: Wish, mode: str, card: CardView) -> str:
 
 def missing(wish: Wish, mode: str, card: CardView) -> str | None:
     """What a card lacks for its part of a wish; None if by itself it would do."""
-    if reason := unfit(wish.selector, mode, card):
+    if reason := unfit(wish, mode, card):
         return reason
     want = wish.want
     if want.tflops and not card.gpu.status.tflops:
         return f"the dense FP16 TFLOPS of model {card.gpu.status.model or 'unknown'} are not known"
     if want.gpus:
         return shortage(WHOLE, card.gpu.memory, card)
-    return shortage(core_of(want, card.gpu), want.memory_of(card.gpu.memory), card)
+    core, memory = core_of(want, card.gpu), want.memory_of(card.gpu.memory)
+    if wish.mig and (said := mig.lack(card.gpu.status.mig, card.held, want.mig, core, memory)):
+        return said
+    return shortage(core, memory, card)

@@ -193,7 +193,7 @@ def _rows(
         card.name: sorted(ledger.held(card.name), key=lambda r: (-r.core, -r.memory, r.device))
         for node in nodes
         for card in node.cards
-        if placement.unfit(wish.selector, placer.name, replace(card, mode="")) is None
+        if placement.unfit(wish, placer.name, replace(card, mode="")) is None
     }
     return {card: here for card, here in rows.items() if here}
 

@@ -89,7 +89,7 @@ def _opened(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
 
 def _less(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
     """For one who can do with less: the freest card that may serve at all."""
-    cards = [card for _, card in case.cards if not placement.unfit(wish.selector, mode, card)]
+    cards = [card for _, card in case.cards if not placement.unfit(wish, mode, card)]
     free = [card for card in cards if card.core_free > 0 and card.memory_free > 0]
     if not free:
         return []
@@ -106,7 +106,7 @@ def _looks(case: ClaimCase, wish: Wish, mode: str, *, otherwise: str) -> tuple[L
 
     def order(found: tuple[str, CardView]) -> tuple[bool, int, int, str, str]:
         node, card = found
-        never = placement.unfit(wish.selector, mode, card) is not None
+        never = placement.unfit(wish, mode, card) is not None
         return (never, -card.core_free, -card.memory_free, node, card.name)
 
     return tuple(

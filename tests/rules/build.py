@@ -45,6 +45,7 @@ class Share:
     """A provisioner that gives core and memory of the first card with room, best first."""
 
     name = DRIVER
+    mig = False
 
     def place(self, want: Demand, node: NodeView) -> Slice | None:
         for card in node.cards:

@@ -86,6 +86,7 @@ class Liar:
     """A provisioner whose answer is not true of the cards it was shown."""
 
     name = DRIVER
+    mig = False
 
     def __init__(self, *parts: tuple[str, int, int]) -> None:
         self.parts = tuple(part(*piece) for piece in parts)
@@ -206,7 +207,7 @@ UNFIT: list[tuple[str, CardView, str | None]] = [
 )
 def test_unfit(view: CardView, said: str | None) -> None:
     """A card that may not serve, however free, says why."""
-    assert placement.unfit(None, DRIVER, view) == said
+    assert placement.unfit(Wish(WANT), DRIVER, view) == said
 
 
 H200 = card(model="NVIDIA H200", architecture="hopper", uuid="GPU-1", memory="141Gi").with_metadata(
@@ -236,7 +237,7 @@ SELECTORS: list[tuple[str, GPUSelector, str | None]] = [
 def test_selector(selector: GPUSelector, said: str | None) -> None:
     """Every field given has to fit, and the first that does not is named."""
     assert placement.mismatch(selector, H200) == said
-    assert placement.unfit(selector, DRIVER, free(H200)) == said
+    assert placement.unfit(Wish(WANT, selector), DRIVER, free(H200)) == said
 
 
 SENTENCES: list[tuple[str, Demand, list[CardView], str]] = [

@@ -1,0 +1,1 @@
+"""Where MIG instances go, and that it is nowhere but where NVIDIA's published layouts have them."""
