@@ -110,7 +110,9 @@ class World:
 
     def view(self) -> NodeView:
         """What `place` gets of the node."""
-        return candidates(Wish(Demand()), self.plugin.name, self.ledger.node(NODE))
+        return candidates(
+            Wish(Demand(), mig=self.plugin.mig), self.plugin.name, self.ledger.node(NODE)
+        )
 
     def try_place(self, want: Demand) -> Slice | Refused | None:
         """What `place` says of this demand now; any other exception is a broken rule."""
