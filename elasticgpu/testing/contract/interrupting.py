@@ -7,6 +7,7 @@ now" at any step. Then `prepare` asked again answers the same, and `unprepare` l
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -19,7 +20,18 @@ from .setting import Setting, World
 from .watching import Crash, Life, cancelled, run, watched
 
 Call = Callable[[Provisioner, ElasticGPU, Host], Coroutine[Any, Any, object]]
-Interrupt = Callable[[World, ElasticGPU, Call, int], bool]
+
+
+@dataclass(frozen=True)
+class End:
+    """How a call ended that was interrupted: its answer, if it had one all the same."""
+
+    answered: bool = False
+    answer: object = None
+
+
+Interrupt = Callable[[World, ElasticGPU, Call, int], End | None]
+"""Interrupts the call at this point of it; None: it did not come so far."""
 
 
 class Interrupting(Setting):
@@ -58,9 +70,17 @@ class Interrupting(Setting):
                     device, before = world.device(want), world.standing()
                     if call is unprepare:
                         world.prepare(device)
-                    if not interrupt(world, device, call, at):
+                    end = interrupt(world, device, call, at)
+                    if end is None:
                         break
                     when = f"{call.__name__} {how} {at + 1}"
+                    if end.answered and call is prepare:
+                        assert end.answer == edits, (
+                            f"prepare that answers has done all of it: {when}, and it answered "
+                            f"{end.answer!r}, not {edits!r}"
+                        )
+                    elif end.answered:
+                        nothing_left(before, world, f"{when}, and it succeeded")
                     if again:
                         answer = world.prepare(device)
                         assert answer == edits, (
@@ -80,38 +100,40 @@ def _then(again: bool) -> str:
     return "then it was prepared again, and unprepared" if again else "then it was unprepared"
 
 
-async def prepare(plugin: Provisioner, device: ElasticGPU, host: Host) -> None:
+async def prepare(plugin: Provisioner, device: ElasticGPU, host: Host) -> object:
     """The call of this name."""
-    await plugin.prepare(device, host)
+    return await plugin.prepare(device, host)
 
 
-async def unprepare(plugin: Provisioner, device: ElasticGPU, host: Host) -> None:
+async def unprepare(plugin: Provisioner, device: ElasticGPU, host: Host) -> object:
     """The call of this name."""
     await plugin.unprepare(device, host)
+    return None
 
 
-def cancel(world: World, device: ElasticGPU, call: Call, at: int) -> bool:
-    """Cancel the call at this wait of it; whether it came so far."""
+def cancel(world: World, device: ElasticGPU, call: Call, at: int) -> End | None:
+    """Cancel the call at this wait of it."""
     work = call(world.plugin, device, watched(world.host(), Life()))
-    return cancelled(work, at, call.__name__)
+    return End() if cancelled(work, at, call.__name__) else None
 
 
-def crash(world: World, device: ElasticGPU, call: Call, at: int) -> bool:
-    """End the plugin's process before this step of the call; whether it came so far."""
-    ended = _stopped(world, device, call, Life(at, Crash(), for_good=True))
+def crash(world: World, device: ElasticGPU, call: Call, at: int) -> End | None:
+    """End the plugin's process before this step of the call; whoever asked hears nothing."""
+    ended = _lived(world, device, call, Life(at, Crash(), for_good=True))
     world.plugin = world.started()
-    return ended
+    return End() if ended else None
 
 
-def fail(world: World, device: ElasticGPU, call: Call, at: int) -> bool:
-    """Have the node say Retry at this step of the call, once; whether it came so far."""
-    return _stopped(world, device, call, Life(at, Retry("in use", after=0.0)))
+def fail(world: World, device: ElasticGPU, call: Call, at: int) -> End | None:
+    """Have the node say Retry at this step of the call, once."""
+    return _lived(world, device, call, Life(at, Retry("in use", after=0.0)))
 
 
-def _stopped(world: World, device: ElasticGPU, call: Call, life: Life) -> bool:
+def _lived(world: World, device: ElasticGPU, call: Call, life: Life) -> End | None:
     try:
-        run(call(world.plugin, device, watched(world.host(), life)))
+        answer = run(call(world.plugin, device, watched(world.host(), life)))
     except BaseException:
         if not life.met:
             raise
-    return life.met
+        return End()
+    return End(True, answer) if life.met else None

@@ -28,16 +28,16 @@ class Outside(Setting):
         """Asked again, also by a process that has just started, it answers the same."""
         for world, request in self._requests():
             first = _provision(world.plugin, request)
-            once = self.remains(world.node)
+            once = world.standing().more
             for plugin in (world.plugin, world.started()):
                 again = _provision(plugin, request)
                 assert again == first, (
                     "provision can be asked twice: the second answer was another device, "
                     f"{again.spec.source!r} after {first.spec.source!r}"
                 )
-            assert self.remains(world.node) == once, (
-                f"provision can be asked twice: that made something twice, {once!r} became "
-                f"{self.remains(world.node)!r}"
+            now = world.standing().more
+            assert now == once, (
+                f"provision can be asked twice: that made something twice, {once!r} became {now!r}"
             )
 
     def test_release_leaves_nothing(self) -> None:

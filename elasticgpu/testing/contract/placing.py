@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from elasticgpu.api.elasticgpu import CardSlice
@@ -31,6 +31,7 @@ QUIET = settings(
     deadline=None,
     derandomize=True,
     database=None,
+    phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
 """The same examples at every run: a stranger's tests must not fail by chance."""
@@ -87,10 +88,10 @@ class Placing(Setting):
         for want in self.served():
             world = self.world()
             device = build(world.plugin.name, world.wanted(want))
+            _sound(device, world.view())
             if self.bounded:
                 short = too_small(want, device)
                 assert short is None, f"A device is not smaller than asked: for {want} it {short}"
-            _sound(device, world.view())
 
     def test_place_never_exceeds_the_node(self) -> None:
         """However devices come and go, no card has to give more than it has."""

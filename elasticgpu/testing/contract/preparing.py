@@ -5,7 +5,6 @@ from __future__ import annotations
 from elasticgpu.agent import cdi
 from elasticgpu.errors import Refused
 from elasticgpu.host import ContainerEdits
-from elasticgpu.provisioner import ElasticGPU
 
 from .setting import Setting, World
 from .standing import Standing, changes, grown
@@ -102,21 +101,13 @@ class Preparing(Setting):
             if not device.spec.source.devices:
                 continue
             world.node.cards = {}
-            reason = _refusal(world, device)
-            assert len(reason.split()) > 2, (
-                f"A refusal is a sentence for a person: it is {reason!r}"
+            answer = world.try_prepare(device)
+            assert isinstance(answer, Refused), (
+                f"A device of a card that the node has not is refused: prepare answered {answer!r}"
             )
-
-
-def _refusal(world: World, device: ElasticGPU) -> str:
-    """Why prepare refuses this device. Raises AssertionError if it does not."""
-    try:
-        edits = world.prepare(device)
-    except Refused as error:
-        return error.reason
-    raise AssertionError(
-        f"A device of a card that the node has not is refused: prepare answered {edits!r}"
-    )
+            assert len(answer.reason.split()) > 2, (
+                f"A refusal is a sentence for a person: it is {answer.reason!r}"
+            )
 
 
 def same(before: Standing, world: World, when: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -62,7 +63,7 @@ class Setting:
 
     def node(self) -> FakeNode:
         """A node as it is before the plugin was ever there: override it to add `programs`."""
-        return FakeNode.of(self.cards or four_cards(), NODE)
+        return FakeNode.of(deepcopy(self.cards or four_cards()), NODE)
 
     def make(self, node: FakeNode) -> Provisioner:
         """The plugin as a process has it that has just started; `node` is yours."""
@@ -160,8 +161,20 @@ class World:
         return self.node.host(self.plugin.name, tag)
 
     def prepare(self, device: ElasticGPU, tag: str = "0") -> ContainerEdits:
-        """What the plugin answers for this device."""
-        return insist(lambda: self.plugin.prepare(device, self.host(tag)))
+        """What the plugin answers for this device. Raises AssertionError if it refuses it."""
+        answer = self.try_prepare(device, tag)
+        assert not isinstance(answer, Refused), (
+            f"What place gave can be prepared: prepare refused {device.name}: {answer.reason}; "
+            "what the node must have, override `node` to give it"
+        )
+        return answer
+
+    def try_prepare(self, device: ElasticGPU, tag: str = "0") -> ContainerEdits | Refused:
+        """What the plugin answers for this device, however often it has to be asked."""
+        try:
+            return insist(lambda: self.plugin.prepare(device, self.host(tag)))
+        except Refused as error:
+            return error
 
     def unprepare(self, device: ElasticGPU, tag: str = "0", what: str = "of a device") -> None:
         """Have the plugin undo it, as often as it likes. Raises AssertionError if it fails."""
