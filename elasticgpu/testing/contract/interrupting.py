@@ -62,7 +62,7 @@ class Interrupting(Setting):
         self._interrupted(unprepare, fail, "met a Retry of the node at its step number")
 
     def _interrupted(self, call: Call, interrupt: Interrupt, how: str) -> None:
-        for want in self.served():
+        for want in self.few():
             edits = _uninterrupted(self.world(), want)
             for again in (True, False):
                 for at in count():

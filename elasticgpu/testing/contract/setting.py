@@ -85,6 +85,16 @@ class Setting:
         world = self.world()
         return [want for want in common(world.cards) if isinstance(world.try_place(want), Slice)]
 
+    def few(self) -> list[Demand]:
+        """Those to try at every point at which a call may end: of the common ones, the first for
+        each number of cards; all that the subclass names."""
+        if self.serves:
+            return self.served()
+        by_cards: dict[int, Demand] = {}
+        for want in self.served():
+            by_cards.setdefault(max(want.gpus, want.count), want)
+        return list(by_cards.values())
+
     def devices(self) -> Iterator[tuple[World, ElasticGPU]]:
         """For each demand that is served, a device on a node of its own."""
         for want in self.served():
