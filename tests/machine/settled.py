@@ -12,8 +12,6 @@ from tests.auditor import at, audit, users
 
 from .town import CLAIMS, DEVICES, NODES, PODS, Object, Town
 
-LOUD = 10
-"""So many writes in ten seconds are not quiet."""
 NODE = "elasticgpu.io/node"
 WISHES = "claims name device"
 """Two people may name one device; `always` sees that only one of them is bound to it."""

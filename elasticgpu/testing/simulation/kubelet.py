@@ -13,7 +13,7 @@ from elasticgpu.api.meta import Key
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.cluster.events import Recorder
-from elasticgpu.cluster.informer import Change, Informer
+from elasticgpu.cluster.informer import Informer
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Retry
 
@@ -36,30 +36,20 @@ class Kubelet:
         self._recorder = recorder
         self._queue: WorkQueue[Key] = WorkQueue(f"simulated kubelet of {node}")
         self._pods = Informer(client, Pod, field_selector=f"spec.nodeName={node}")
-        self._prepared: dict[str, list[ResourceClaim]] = {}
-        """By pod uid, as long as the driver has not undone it."""
-        self._orphans: dict[Key, str] = {}
-        """Uids of pods that were deleted by force, and are still to be undone."""
+        self._asked: dict[str, tuple[Key, list[ResourceClaim]]] = {}
+        """By pod uid, until the driver has undone it, whatever it answered: whose, and what."""
 
     async def run(self, driver: Driver) -> None:
         """Run pods, until cancelled."""
         self._driver = driver
-        self._pods.subscribe(self._changed)
+        self._pods.subscribe(loop.by_key(self._queue))
         await loop.run([self._pods], self._queue, self._reconcile)
-
-    def _changed(self, change: Change[Pod]) -> None:
-        if change.new is not None:
-            self._queue.add(change.new.key)
-        elif change.old is not None and change.old.uid in self._prepared:
-            self._orphans[change.old.key] = change.old.uid
-            self._queue.add(change.old.key)
 
     async def _reconcile(self, key: Key) -> None:
         pod = self._pods.get(key)
         with loop.soon():
-            if orphan := self._orphans.get(key):
+            for orphan in self._orphans(key, pod.uid if pod else ""):
                 await self._undo(orphan)
-                del self._orphans[key]
             if pod is None:
                 return
             if pod.terminating or pod.finished:
@@ -67,16 +57,21 @@ class Kubelet:
             elif pod.status.phase != "Running":
                 await self._start(pod)
 
+    def _orphans(self, key: Key, uid: str) -> list[str]:
+        """Pods of this name that were deleted by force, and are still to be undone."""
+        return [one for one, (whose, _) in self._asked.items() if whose == key and one != uid]
+
     async def _start(self, pod: Pod) -> None:
         claims = [await self._claim(pod, name) for name in _claim_names(pod)]
         if claims:
+            # Written down before the driver is asked: it may have done a part of what it refuses.
+            self._asked[pod.uid] = (pod.key, claims)
             try:
                 ids = await self._driver.prepare(claims)
             except Retry as error:
                 reason = "FailedPrepareDynamicResources"
                 self._recorder.event(pod, "Warning", reason, str(error), "Prepare")
                 raise
-            self._prepared[pod.uid] = claims
             self.environments[pod.uid] = self._environment(pod, claims, ids)
         body = {"status": _running(pod)}
         self._pods.observed(await self._client.patch(Pod, pod.key, body, subresource="status"))
@@ -97,9 +92,10 @@ class Kubelet:
             await self._client.delete(pod, grace=0)
 
     async def _undo(self, uid: str) -> None:
-        if uid in self._prepared:
-            await self._driver.unprepare(self._prepared[uid])
-            del self._prepared[uid]
+        if uid in self._asked:
+            _, claims = self._asked[uid]
+            await self._driver.unprepare(claims)
+            del self._asked[uid]
 
     def _environment(
         self, pod: Pod, claims: list[ResourceClaim], ids: dict[str, list[str]]
