@@ -12,7 +12,10 @@ from elasticgpu.api import schema
 from elasticgpu.api.claim import ElasticGPUClaim
 
 from .api import PATIENCE, Api, Object
-from .clients import Asyncio, Client, Kind, Kr8s, Lightkube, Official
+from .clients.client import Client, Kind
+from .clients.generated import Asyncio, Official
+from .clients.kr8s_client import Kr8s
+from .clients.lightkube_client import Lightkube
 from .objects import config
 
 CLAIMS = ElasticGPUClaim.resource

@@ -435,7 +435,7 @@ FAULTS = [
         "if self._lives(one, key[0])]",
         "if self._find(one, key[0])]",
         (
-            "tests/conformance/test_deletion.py::test_an_owner_that_never_was_takes_its_dependent_along[embedded]",
+            "tests/conformance/test_owners.py::test_an_owner_that_never_was_takes_its_dependent_along[embedded]",
         ),
     ),
     Fault(

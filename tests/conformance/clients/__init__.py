@@ -1,0 +1,1 @@
+"""Other people's clients, each behind the same face."""
