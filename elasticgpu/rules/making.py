@@ -5,7 +5,7 @@ from __future__ import annotations
 from elasticgpu.api.gpuclass import Placement
 from elasticgpu.api.vocabulary import Demand
 
-from . import placement, recycling
+from . import offering, placement
 from .answers import EFFECTS
 from .decisions import ClaimView, Decision, Maker, Provision, Wait
 from .marks import stands
@@ -58,10 +58,10 @@ def wish(view: ClaimView, want: Demand) -> Wish:
     return Wish(want, view.claim.spec.gpu_selector, order, by_mig)
 
 
-def offered(view: ClaimView, want: Demand) -> recycling.Offer | None:
+def offered(view: ClaimView, want: Demand) -> offering.Offer | None:
     """What giving back Released devices would do for the claim; None if nothing."""
     asked = wish(view, want)
-    return recycling.offer(
+    return offering.offer(
         view.claim, view.class_name or "", asked, view.released(), view.placer, view.nodes
     )
 

@@ -1,4 +1,4 @@
-"""Released devices: nothing that is used is given back, and what is advised does help."""
+"""What is advised where Released devices are in the way does help."""
 
 from __future__ import annotations
 
@@ -8,116 +8,17 @@ from hypothesis import strategies as st
 
 from elasticgpu.api.claim import ElasticGPUClaim, GPUSelector
 from elasticgpu.api.elasticgpu import ElasticGPU
-from elasticgpu.api.names import BOUND_BY_CONTROLLER, NODE_FINALIZER
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import Refused
-from elasticgpu.rules import placement, recycling
+from elasticgpu.rules import offering, placement
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.fleet import NodeView
-from elasticgpu.rules.ledger import OVERCOMMITTED, Ledger, Slice
+from elasticgpu.rules.ledger import Ledger, Slice
+from elasticgpu.rules.offering import NAMED, Offer
 from elasticgpu.rules.placement import Placed, Wish
-from elasticgpu.rules.recycling import NAMED, Decline, Free, Offer, Remove
-from elasticgpu.rules.transaction import WITHDRAWN
+from tests.rules.build import DRIVER, GI, Share, card, claim, part
 
-from .build import DRIVER, GI, Share, card, claim, device, part, ref
-
-TRAIN = claim()
-OLD = ref(TRAIN)
-ANOTHER = claim().with_metadata(uid="uid-of-a-later-train")
-MARKED = {BOUND_BY_CONTROLLER: "yes", "keep": "me"}
-
-
-def released(name: str = "egpu-a", **facts: object) -> ElasticGPU:
-    whole = {"phase": "Released", "policy": "Retain", "of": OLD, **facts}
-    return device(name, **whole)  # type: ignore[arg-type] # a row says which facts
-
-
-def prepared(pod: str) -> ElasticGPU:
-    return released().with_status(prepared_for=[pod])
-
-
-FAILED = released(phase="Failed").with_status(message="the card fell off")
-
-DECLINED: list[tuple[str, ElasticGPU, ElasticGPUClaim | None, bool, str]] = [
-    ("terminating", released(terminating=True), None, True, "being deleted already"),
-    ("bound", released(phase="Bound"), TRAIN, False, "belongs to ElasticGPUClaim team/train"),
-    ("bound-says-the-cache", released(phase="Bound"), None, True, "it is Bound, not Released"),
-    ("its-claim-is-there", released(), TRAIN, False, "delete that claim first"),
-    ("its-claim-is-there-still", released(), TRAIN, True, "delete that claim first"),
-    ("reserved", released(of=ref(TRAIN, uid="")), TRAIN, False, "belongs to ElasticGPUClaim"),
-    ("withdrawn", released(reason=WITHDRAWN), TRAIN, False, "the controller is taking it back"),
-    ("prepared", prepared("uid-web"), None, False, "still has it ready for the pods with uid uid-"),
-    ("prepared-deletes-neither", prepared("uid-web"), None, True, "wait for their end"),
-    ("materialised", released(finalizers=[NODE_FINALIZER]), None, True, "has not undone it yet"),
-    ("failed", FAILED, None, False, "it is Failed (the card fell off): it can only be deleted"),
-    ("failed-mute", released(phase="Failed"), None, False, "it is Failed (no reason)"),
-    ("available", released(phase="Available", of=None), None, False, "it is Available, not Rel"),
-    ("no-phase-yet", released(phase=""), None, True, "it is Pending, not Released"),
-    ("again", released(of=None), None, False, "it was given back already"),
-    ("delete-policy", released(policy="Delete"), None, False, "the controller deletes it"),
-    (
-        "delete-policy-stuck",
-        released(policy="Delete").with_status(message="no provisioner"),
-        None,
-        True,
-        "the controller deletes it, but: no provisioner",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("found", "owner", "delete", "said"), [pytest.param(*row, id=name) for name, *row in DECLINED]
-)
-def test_declined(
-    found: ElasticGPU, owner: ElasticGPUClaim | None, delete: bool, said: str
-) -> None:
-    """What somebody may still use stays, in words."""
-    answer = recycling.decide(found, owner, delete=delete)
-    assert isinstance(answer, Decline)
-    assert said in answer.reason
-
-
-@pytest.mark.parametrize("owner", [None, ANOTHER], ids=["claim-is-gone", "name-taken-anew"])
-def test_freed(owner: ElasticGPUClaim | None) -> None:
-    """It loses its claim and the mark that the controller chose it, and nothing else."""
-    found = released(annotations=MARKED)
-    assert recycling.decide(found, owner, delete=False) == Free(
-        released(of=None, annotations={"keep": "me"})
-    )
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        released(),
-        released(of=None),
-        FAILED,
-        released(phase="Failed", reason=OVERCOMMITTED, of=None),
-        released(policy="Delete", of=None),
-    ],
-    ids=["released", "given-back", "failed", "never-had-room", "no-claim"],
-)
-def test_removed(found: ElasticGPU) -> None:
-    """Deleting also serves what is Failed."""
-    assert recycling.decide(found, None, delete=True) == Remove(found)
-
-
-WAITING = [
-    ("released", released(), True),
-    ("bound", released(phase="Bound"), False),
-    ("withdrawn", released(reason=WITHDRAWN), False),
-    ("prepared", prepared("uid-web"), False),
-    ("goes-by-itself", released(policy="Delete"), False),
-    ("given-back", released(of=None), False),
-]
-
-
-@pytest.mark.parametrize(
-    ("found", "waits"), [pytest.param(*row, id=name) for name, *row in WAITING]
-)
-def test_what_waits_for_an_admin(found: ElasticGPU, waits: bool) -> None:
-    """Only what nobody uses and nothing else frees is offered."""
-    assert recycling.waits_for_admin(found) is waits
+from .devices import TRAIN, released
 
 
 class Untouched(Share):
@@ -145,7 +46,7 @@ def world(*devices: ElasticGPU, memory: str = "100Gi") -> Ledger:
 def offer(want: ElasticGPUClaim, *devices: ElasticGPU, placer: Share | None = None) -> Offer | None:
     asked = Wish(Demand(core=_core(want), memory=10 * GI), want.spec.gpu_selector)
     idle = [Candidate(d, (card(),)) for d in devices if d.status.phase == "Released"]
-    return recycling.offer(want, "gold", asked, idle, placer or Share(), world(*devices))
+    return offering.offer(want, "gold", asked, idle, placer or Share(), world(*devices))
 
 
 def _core(of: ElasticGPUClaim) -> int:
@@ -241,8 +142,8 @@ def test_without_a_provisioner_only_whole_devices_count() -> None:
     """Nothing can be made of room then."""
     idle = [Candidate(d) for d in TEN]
     asked = Wish(Demand(core=50))
-    assert recycling.offer(claim(core=50), "gold", asked, idle, None, world(*TEN)) is None
-    found = recycling.offer(TRAIN, "gold", Wish(Demand(core=10)), idle)
+    assert offering.offer(claim(core=50), "gold", asked, idle, None, world(*TEN)) is None
+    found = offering.offer(TRAIN, "gold", Wish(Demand(core=10)), idle)
     assert found == Offer(10, 100, 100 * GI, ("egpu-0",))
 
 
@@ -308,7 +209,7 @@ def test_advice_is_true(devices: list[ElasticGPU], core: int) -> None:
     nodes = world(*devices)
     if isinstance(placement.place(asked, Share(), nodes), Placed):
         return
-    found = recycling.offer(want, "silver", asked, idle, Share(), nodes)
+    found = offering.offer(want, "silver", asked, idle, Share(), nodes)
 
     def placed_without(names: tuple[str, ...]) -> bool:
         rest = world(*(d for d in devices if d.name not in names))

@@ -1,0 +1,1 @@
+"""Released devices: given back by an admin, and offered to who waits."""
