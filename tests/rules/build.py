@@ -139,6 +139,17 @@ def gpu_class(name: str = "gold", **spec: object) -> ElasticGPUClass:
     )
 
 
+def gold(*nodes: NodeView) -> dict[str, object]:
+    """What `seen` wants of a cluster with class gold, its provisioner, and cards on these nodes."""
+    return {
+        "gpu_class": gpu_class(),
+        "placer": Share(),
+        "nodes": nodes,
+        "provisioners": (Share.name,),
+        "classes": ("gold",),
+    }
+
+
 def seen(of: ElasticGPUClaim, *devices: ElasticGPU, **more: object) -> ClaimView:
     """The claim's view of these devices, as an index of the cluster would sort them.
 

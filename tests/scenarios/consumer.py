@@ -80,6 +80,15 @@ def each_has_one(state: State) -> list[str]:
     return [] if good and got == ["d1", "d2"] else [f"{state}"]
 
 
+ON_D1 = [
+    pod("web", "train", asked=True),
+    held(bound()),
+    WAITS,
+    *BOTH,
+    placed(taken()),
+    request("web", given="d1", on="n1"),
+]
+"""A pod was handed a device on n1, and is not scheduled yet."""
 SCENARIOS = [
     Scenario(
         52,
@@ -209,14 +218,7 @@ SCENARIOS = [
     Scenario(
         64,
         case="the node does not take it",
-        given=[
-            pod("web", "train", asked=True),
-            held(bound()),
-            WAITS,
-            *BOTH,
-            placed(taken()),
-            request("web", given="d1", on="n1"),
-        ],
+        given=ON_D1,
         when=[edit("pod web", {"status": {"conditions": [REFUSED]}})],
         before={f"device {NEW} created": edit("pod web", {"status": {"conditions": []}})},
         then={**MADE, "device d1": "Available"},

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from .bound import bound, taken
-from .consumer import ALONE, BOTH, OURS, REFUSED, SCENARIOS, WAITS
+from .consumer import ALONE, ON_D1, OURS, REFUSED, SCENARIOS
 from .embedded import embedded_site
-from .objects import held, placed, pod, request
+from .objects import pod
 from .run import Run, Unsettled, judge_reordered
 from .scenario import Scenario, create, edit, later, together
 
@@ -23,14 +22,7 @@ pytestmark = pytest.mark.looptime(noop_cycles=0)  # nothing comes from outside o
 NEXT_POD = Scenario(
     64,
     case="the next pod is held to nothing",
-    given=[
-        pod("web", "train", asked=True),
-        held(bound()),
-        WAITS,
-        *BOTH,
-        placed(taken()),
-        request("web", given="d1", on="n1"),
-    ],
+    given=ON_D1,
     when=[edit("pod web", {"status": {"conditions": [REFUSED]}})],
     before={
         "claim train": together(

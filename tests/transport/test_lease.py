@@ -16,7 +16,6 @@ from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.lease import Elector
 
 pytestmark = pytest.mark.looptime
-PATH = "/apis/coordination.k8s.io/v1/namespaces/kube/leases"
 MICROTIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 

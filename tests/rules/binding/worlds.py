@@ -10,7 +10,7 @@ from elasticgpu.api.vocabulary import Demand
 from elasticgpu.rules.decisions import ClaimView, Decision, Wait
 from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.ledger import Slice
-from tests.rules.build import GI, Share, card, claim, device, free, gpu_class, part, ref
+from tests.rules.build import GI, Share, card, claim, device, free, gold, part, ref
 
 TRAIN = claim()
 NAMES_A = claim(named="egpu-a")
@@ -46,13 +46,7 @@ PENDING = Wait(
     "DevicePending", "ElasticGPU egpu-a is not yet Available: waiting for it", event=None
 )
 HALF = NodeView("node-a", (free(card(), core=50, memory=40 * GI, mode=Share.name),))
-GOLD: dict[str, object] = {
-    "gpu_class": gpu_class(),
-    "placer": Share(),
-    "nodes": (HALF,),
-    "provisioners": (Share.name,),
-    "classes": ("gold",),
-}
+GOLD = gold(HALF)
 RELEASED = device(core=50, memory="10Gi", phase="Released", policy="Retain", of=STRANGER)
 HERE = Slice((part("card-0", 10, 10 * GI),))
 WANT = Demand(core=10, memory=10 * GI)

@@ -7,7 +7,7 @@ from elasticgpu.api.meta import Condition, merge_condition
 from elasticgpu.rules.claim_case import ClaimCase
 from elasticgpu.rules.explaining import CONTROLLER, Step
 from elasticgpu.rules.fleet import NodeView
-from tests.rules.build import GI, LATER, NOW, Share, card, claim, free, gpu_class, seen
+from tests.rules.build import GI, LATER, NOW, Share, card, claim, free, gold, seen
 
 TRAIN = claim().with_metadata(creation_timestamp=NOW)
 ASKS = "It asks for 10% core and 10Gi memory of class gold, the default."
@@ -16,13 +16,7 @@ RUNS = Step("See whether the controller runs", CONTROLLER)
 EVENTS = Step("See its events", "kubectl describe elasticgpuclaim train -n team")
 TREE = Step("See who holds what", "elasticgpu tree")
 HALF = NodeView("node-a", (free(card(), core=5, memory=40 * GI, mode=Share.name),))
-GOLD: dict[str, object] = {
-    "gpu_class": gpu_class(),
-    "placer": Share(),
-    "nodes": (HALF,),
-    "provisioners": (Share.name,),
-    "classes": ("gold",),
-}
+GOLD = gold(HALF)
 
 
 def told(
