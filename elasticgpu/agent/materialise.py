@@ -9,12 +9,12 @@ from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import NODE_FINALIZER
 from elasticgpu.errors import NotFound, Refused
-from elasticgpu.provisioner import ContainerEdits
 from elasticgpu.rules.holders import holds
 
-from . import cdi, judge
+from . import judge
+from .edits import made, undisputed
 from .ledger import Record
-from .node import Node, ask_plugin
+from .node import Node
 from .ports import get_same, revise
 from .resolve import Asked, check_device, held_by
 from .settle import finish, release
@@ -33,9 +33,12 @@ async def materialise(node: Node, asked: Asked) -> Record:
     except Refused:
         await finish(node, await release(node, record))
         raise
-    edits = await _edits(node, record, device)
-    node.folder.write(record.uid, edits)
-    return await node.ledger.put(record.but(state="ready", edits=edits))
+    edits = await made(node, record, device)
+    # Of two claims of one pod, the later one has to see what the earlier one brings.
+    async with node.pods.of(record.pod.uid):
+        undisputed(node, asked, edits)
+        node.folder.write(record.uid, edits)
+        return await node.ledger.put(record.but(state="ready", edits=edits))
 
 
 async def _admit(node: Node, asked: Asked) -> Record:
@@ -98,20 +101,3 @@ async def _still_handed(node: Node, asked: Asked) -> None:
         raise Refused(f"ElasticGPUClaim {asked.claim.name} is gone") from error
     if claim.uid != asked.claim.uid or not holds(claim, asked.pod.uid):
         raise Refused(f"ElasticGPUClaim {claim.name} was taken from this pod: {held_by(claim)}")
-
-
-async def _edits(node: Node, record: Record, device: ElasticGPU) -> ContainerEdits:
-    """Step 6: what the provisioner answers, behind what every container gets."""
-    plugin, host = node.plugin(device), node.host(record)
-    edits = await ask_plugin(plugin.name, plugin.prepare(device, host))
-    if not isinstance(edits, ContainerEdits):
-        raise Refused(f"provisioner {plugin.name} answered {type(edits).__name__}, no edits")
-    common = {
-        "CLAIM": f"{record.claim.namespace}/{record.claim.name}",
-        "DEVICE": device.name,
-        "PROVISIONER": plugin.name,
-    }
-    env = [f"{host.variable(name)}={value}" for name, value in common.items()]
-    whole = edits.but(env=[*env, *edits.env])
-    cdi.spec(record.uid, whole)  # raises Refused for what no runtime would read
-    return whole

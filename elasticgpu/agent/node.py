@@ -40,7 +40,7 @@ class Node:
     """This node. `cards` are those found in the last look, by the name of their GPU object.
 
     Whoever wants several locks takes them in the order `claims` (by ResourceClaim uid),
-    `devices` (by ElasticGPU name), `judging`.
+    `devices` (by ElasticGPU name), `pods` (by uid), `judging`.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Node:
     machine: Machine
     claims: Locks = field(default_factory=Locks)
     devices: Locks = field(default_factory=Locks)
+    pods: Locks = field(default_factory=Locks)
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
     listed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once it is known which devices the API server has here: see `adopt`."""

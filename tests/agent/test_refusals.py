@@ -11,7 +11,6 @@ import pytest
 from elasticgpu.agent import node as agent_node
 from elasticgpu.agent import prepare
 from elasticgpu.api.claim import ElasticGPUClaim
-from elasticgpu.api.core import Pod, ResourceClaim
 from elasticgpu.api.meta import KubeObject
 from elasticgpu.errors import ElasticGPUError, Refused, Retry
 from elasticgpu.provisioner import ContainerEdits, Mount
@@ -163,15 +162,7 @@ async def test_two_claims_of_a_pod(world: World) -> None:
     """Each ResourceClaim of a pod is resolved to its own entry, claim and variables."""
     first = world.use("pod", world.claim("a", world.device("egpu-one", core=10)))
     other = world.claim("b", world.device("egpu-two", core=20))
-    world.hand(other, first.pod)
-    body = first.pod.wire()
-    body["spec"]["resourceClaims"] += [{"name": "x.y", "resourceClaimTemplateName": "egpuc-b"}]
-    body["status"]["resourceClaimStatuses"] += [{"name": "x.y", "resourceClaimName": "made-b"}]
-    world.api.set(Pod.model_validate(body))
-    made = first.resource_claim.wire()
-    made["metadata"] |= {"name": "made-b", "uid": "uid-of-made-b"}
-    made["status"]["allocation"]["devices"]["results"][0]["device"] = "egpu-two"
-    second = Use(first.pod, other, world.api.add(ResourceClaim.model_validate(made)))
+    second = world.use_too(first, other, "x.y")
     agent = await world.start()
     await asyncio.gather(agent.prepare(first), agent.prepare(second))
     record = agent.node.ledger.get(second.uid)

@@ -123,6 +123,25 @@ class World:
         )
         return Use(pod, claim, resource_claim)
 
+    def use_too(self, use: Use, claim: ElasticGPUClaim, entry: str) -> Use:
+        """The pod of a use, with another claim in the same container, under an entry of this name.
+
+        Objects read before are old then.
+        """
+        self.hand(claim, use.pod)
+        body, template = use.pod.wire(), f"egpuc-{claim.name}"
+        made = f"made-{claim.name}"
+        body["spec"]["resourceClaims"] += [{"name": entry, "resourceClaimTemplateName": template}]
+        body["spec"]["containers"][0]["resources"]["claims"] += [{"name": entry}]
+        body["status"]["resourceClaimStatuses"] += [{"name": entry, "resourceClaimName": made}]
+        pod = Pod.model_validate(body)
+        self.api.set(pod)
+        copied = use.resource_claim.wire()
+        copied["metadata"] |= {"name": made, "uid": f"uid-of-{made}"}
+        results = copied["status"]["allocation"]["devices"]["results"]
+        results[0]["device"] = claim.spec.elastic_gpu_name
+        return Use(pod, claim, self.api.add(ResourceClaim.model_validate(copied)))
+
     def hand(self, claim: ElasticGPUClaim, *pods: Pod) -> None:
         """Add holders, as the controller does; none: take it from all."""
         now = self.api.see(ElasticGPUClaim, claim.name, NAMESPACE)
