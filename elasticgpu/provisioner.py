@@ -96,7 +96,7 @@ from elasticgpu.host import (
     Mount,
     Nvml,
 )
-from elasticgpu.rules.cutting import instance, shares, whole_cards
+from elasticgpu.rules.cutting import Grain, instance, shares, whole_cards
 from elasticgpu.rules.fleet import CardView, Held, NodeView
 from elasticgpu.rules.ledger import Slice
 
@@ -110,6 +110,7 @@ __all__ = [
     "ElasticGPU",
     "Files",
     "Finished",
+    "Grain",
     "Held",
     "Host",
     "Mount",

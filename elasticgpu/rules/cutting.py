@@ -6,6 +6,7 @@ A plugin that cuts in another way need not use it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
@@ -24,6 +25,32 @@ MOST_SETS = 5000
 """Sets of cards that are compared, at most: all sets of any size of a node with 14 cards."""
 
 
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """The units in which a backend cuts: percent of core, bytes of memory; and how many parts of
+    a card there can be, None: any number. A part takes whole units, never less than was asked."""
+
+    core: int = 1
+    memory: int = 1
+    parts: int | None = None
+
+    def up(self, core: int, memory: int) -> tuple[int, int]:
+        """Both in whole units, but for the last one of a card, which may be smaller.
+
+        >>> Grain(core=5, memory=1024).up(7, 1024), Grain(core=7).up(100, 1)
+        ((10, 1024), (100, 1))
+        """
+        whole = min(-(-core // self.core) * self.core, max(core, WHOLE))
+        return whole, -(-memory // self.memory) * self.memory
+
+    def takes(self, card: CardView) -> bool:
+        """Whether the card may have one part more."""
+        return self.parts is None or len(card.held) < self.parts
+
+
+FINEST = Grain()
+
+
 def core_of(want: Demand, gpu: GPU) -> int:
     """The percent of this card's compute that serves its part of the demand; never less.
 
@@ -35,25 +62,25 @@ def core_of(want: Demand, gpu: GPU) -> int:
     return max(want.core // want.count, asked)
 
 
-def share(want: Demand, card: CardView) -> CardSlice | None:
+def share(want: Demand, card: CardView, grain: Grain = FINEST) -> CardSlice | None:
     """The card's part of a demand for shares; None if it has not that much free."""
-    if want.tflops and not card.gpu.status.tflops:
+    if (want.tflops and not card.gpu.status.tflops) or not grain.takes(card):
         return None
-    core, memory = core_of(want, card.gpu), want.memory_of(card.gpu.memory)
+    core, memory = grain.up(core_of(want, card.gpu), want.memory_of(card.gpu.memory))
     if core > card.core_free or memory > card.memory_free:
         return None
     return CardSlice(gpu=card.name, uuid=card.gpu.status.uuid, core=core, memory=memory)
 
 
-def shares(want: Demand, node: NodeView) -> Slice | None:
+def shares(want: Demand, node: NodeView, grain: Grain = FINEST) -> Slice | None:
     """A share of each of `want.count` cards of the node, the best first; None without room.
 
     Core, memory and TFLOPS are divided evenly over the cards, a percentage is of each.
     """
-    fit = [card for card in node.cards if share(want, card) is not None]
+    fit = [card for card in node.cards if share(want, card, grain) is not None]
     if node.order == "topology":
         fit = list(nearest(fit, want.count))
-    parts = [part for card in fit[: want.count] if (part := share(want, card)) is not None]
+    parts = [part for card in fit[: want.count] if (part := share(want, card, grain)) is not None]
     return Slice(tuple(parts)) if len(parts) == want.count else None
 
 
