@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from elasticgpu.api.elasticgpu import CardSlice
 from elasticgpu.api.gpu import Link
 from elasticgpu.api.vocabulary import Demand
-from elasticgpu.rules.cutting import core_of, nearest, shares, whole_cards
-from elasticgpu.rules.fleet import CardView, NodeView
+from elasticgpu.rules.cutting import Grain, core_of, nearest, shares, whole_cards
+from elasticgpu.rules.fleet import CardView, Held, NodeView
 from tests.rules.build import GI, card, free
 
 
@@ -24,6 +25,11 @@ def view(n: int, core: int = 100, gib: int = 80, **status: Any) -> CardView:
 
 def node(*cards: CardView, order: str = "binpack") -> NodeView:
     return NodeView("node-a", cards, order)  # type: ignore[arg-type] # a row of a table
+
+
+def parted(card: CardView, parts: int) -> CardView:
+    """The card with so many devices on it, however much is free."""
+    return replace(card, held=tuple(Held(f"egpu-{n}", "x", 1, 1) for n in range(parts)))
 
 
 def cut(n: int, core: int = 0, memory: int = 0) -> CardSlice:
@@ -89,6 +95,26 @@ SHARES: list[tuple[str, Demand, NodeView, list[CardSlice] | None]] = [
 def test_shares(want: Demand, where: NodeView, parts: list[CardSlice] | None) -> None:
     """A share of each of so many cards, or none at all."""
     found = shares(want, where)
+    assert (None if found is None else list(found.devices)) == parts
+
+
+GRAIN = Grain(core=5, memory=GI, parts=2)
+UNITS: list[tuple[str, Demand, CardView, list[CardSlice] | None]] = [
+    ("in-whole-units", Demand(core=10, memory=GI), view(0), [cut(0, 10, GI)]),
+    ("up-to-the-next", Demand(core=11, memory=GI + 1), view(0), [cut(0, 15, 2 * GI)]),
+    ("nothing-stays-nothing", Demand(memory=1), view(0, 0), [cut(0, 0, GI)]),
+    ("no-room-for-the-unit", Demand(core=11), view(0, 14), None),
+    ("one-part-before-the-last", Demand(core=5), parted(view(0), 1), [cut(0, 5)]),
+    ("no-part-left", Demand(core=5), parted(view(0), 2), None),
+]
+
+
+@pytest.mark.parametrize(
+    ("want", "where", "parts"), [pytest.param(*row, id=name) for name, *row in UNITS]
+)
+def test_units(want: Demand, where: CardView, parts: list[CardSlice] | None) -> None:
+    """Whole units, never less than was asked, and no more parts than a card can have."""
+    found = shares(want, node(where), GRAIN)
     assert (None if found is None else list(found.devices)) == parts
 
 

@@ -52,7 +52,7 @@ def node(*rooms: tuple[int, int]) -> NodeView:
 def parts(want: Demand, where: NodeView) -> list[tuple[str, int, int]] | None:
     """What it places: card, percent, GiB of each part."""
     found = GPUShare().place(want, where)
-    return found and [(p.gpu, p.core, p.memory_bytes // GI) for p in found.devices]
+    return [(p.gpu, p.core, p.memory_bytes // GI) for p in found.devices] if found else None
 
 
 PLACES: list[tuple[str, Demand, NodeView, list[tuple[str, int, int]] | None]] = [
