@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.cases.case import Case
 from tests.cases.ours import CHART, FLEET, NAMESPACE, Ours
+from tests.cases.standins import LIBRARY
 from tests.cluster.project_image import build_wheel, image_name, pack_project_image
 
+VCUDA = Path(__file__).parents[2] / "provisioners" / "vcuda" / "class.yaml"
 ON_NODE_0 = "nodeSelector.kubernetes\\.io/hostname=node-0"
 
 
@@ -36,7 +39,7 @@ def install(ours: Ours, image: str) -> None:
     """`helm upgrade` with both workloads on, and wait until they are ready."""
     repository, tag = image.rsplit(":", 1)
     cluster = ours.cluster
-    state = ours.root / "agent-node-0" / "state"
+    home = ours.root / "agent-node-0"
     values = [
         f"image.repository={repository}",
         f"image.tag={tag}",
@@ -45,7 +48,9 @@ def install(ours: Ours, image: str) -> None:
         f"agent.{ON_NODE_0}",
         f"agent.kubeletDir={cluster.kubelet_dir}",
         f"agent.cdiDir={cluster.cdi_dir}",
-        f"agent.stateDir={state}",
+        f"agent.stateDir={home / 'state'}",
+        f"agent.runDir={home / 'run'}",
+        f"agent.hostDirs[0]={LIBRARY.parent}",
     ]
     cluster.helm(
         "upgrade", "elasticgpu", str(CHART), "--namespace", NAMESPACE, "--wait", "--timeout=90s",
@@ -72,9 +77,24 @@ def test_chart_as_installed(case: Case, installed: Ours) -> None:
     case.pod("user", {"test": "share"})
     case.running("user")
     assert case.env("user")["ELASTICGPU_0_CLAIM"] == f"{case.namespace}/share"
+    see_what_the_agent_made(case)
     kubectl("delete", "pod", "-n", NAMESPACE, "--all", "--grace-period=1", timeout=60)
     kubectl("rollout", "status", "-n", NAMESPACE, "daemonset/elasticgpu-agent", timeout=90)
     kubectl("rollout", "status", "-n", NAMESPACE, "deployment/elasticgpu-controller", timeout=90)
     case.delete_pod("user")
     case.pod("next", {"test": "share"})
     case.running("next", 90)
+
+
+def see_what_the_agent_made(case: Case) -> None:
+    """What a backend has the agent make is where the node finds it, and goes with the pod."""
+    kubectl = case.cluster.kubectl
+    kubectl("apply", "-f", str(VCUDA))
+    case.claim("limited", class_name="vcuda")
+    case.pod("limited", {"test": "limited"}, nodeSelector={"kubernetes.io/hostname": "node-0"})
+    case.running("limited")
+    words = ("exec", "-n", case.namespace, "limited", "--", "cat", "/etc/ld.so.preload")
+    assert kubectl(*words) == f"{LIBRARY}\n"
+    case.delete_pod("limited")
+    case.api.delete(case.claim_path("limited"))
+    kubectl("delete", "-f", str(VCUDA))

@@ -226,11 +226,13 @@ def test_controller(render: Render) -> None:
 
 def test_agent(render: Render) -> None:
     """It is told where the kubelet and the runtime look, and mounts exactly that."""
-    pod = pod_of(named(render("agent.kubeletDir=/data/kubelet"), "DaemonSet"))
+    sets = ("agent.kubeletDir=/data/kubelet", "agent.hostDirs[0]=/usr/local/vgpu")
+    pod = pod_of(named(render(*sets), "DaemonSet"))
     (container,) = pod["containers"]
     assert container["args"] == [
         "agent", "--node-name=$(NODE_NAME)", "--kubelet-dir=/data/kubelet",
-        "--cdi-dir=/var/run/cdi", "--state-dir=/var/lib/elasticgpu", "--health-port=8081",
+        "--cdi-dir=/var/run/cdi", "--state-dir=/var/lib/elasticgpu",
+        "--run-dir=/run/elasticgpu", "--health-port=8081",
     ]  # fmt: skip
     assert container["securityContext"]["privileged"]
     assert container["securityContext"]["readOnlyRootFilesystem"]
@@ -239,8 +241,10 @@ def test_agent(render: Render) -> None:
     assert hosts == mounts
     assert set(hosts.values()) == {
         "/data/kubelet/plugins", "/data/kubelet/plugins_registry", "/var/run/cdi",
-        "/var/lib/elasticgpu",
+        "/var/lib/elasticgpu", "/run/elasticgpu", "/usr/local/vgpu",
     }  # fmt: skip
+    (run,) = (m for m in container["volumeMounts"] if m["name"] == "run")
+    assert run["mountPropagation"] == "Bidirectional"
     assert not pod["hostPID"]
     assert not pod["hostNetwork"]
 
@@ -256,6 +260,7 @@ def test_simulated_agent(render: Render, tmp_path: Path) -> None:
     assert "--simulate=/etc/elasticgpu/fleet.yaml" in container["args"]
     assert "privileged" not in container["securityContext"]
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert not any("mountPropagation" in mount for mount in container["volumeMounts"])
     assert not any(e["name"].startswith("NVIDIA") for e in container["env"])
     volume = next(v for v in pod["volumes"] if v["name"] == "fleet")
     assert volume["configMap"]["name"] == named(objects, "ConfigMap")["metadata"]["name"]

@@ -58,6 +58,7 @@ def schema_paths(schema: Object, path: str = "") -> Iterator[str]:
         ("agent.kubeletDir=relative/path", "kubeletDir"),
         ("agent.stateDir=/var/lib/elasticgpu/", "stateDir"),
         ("agent.updateStrategy.type=Sometimes", "type"),
+        ("agent.hostDirs[0]=relative/path", "hostDirs"),
         ("agent.privileged=maybe", "privileged"),
         ("agent.simulate.nodes=3", "simulate"),
         ("image.pullPolicy=Sometimes", "pullPolicy"),
