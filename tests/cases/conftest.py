@@ -11,6 +11,7 @@ import yaml
 
 from tests.cases.case import CLASS, OURS, Case, assert_quiet
 from tests.cases.ours import Ours
+from tests.cases.table import PROPERTY, Row
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import cluster, control_plane
 
@@ -92,6 +93,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in (r for rows in terminalreporter.stats.values() for r in rows):
         if isinstance(report, pytest.TestReport) and listed(report.nodeid):
             spent.setdefault(report.nodeid, {})[str(report.when)] = report.duration
+    print_backends(terminalreporter)
     if not spent:
         return
     terminalreporter.section("cases: seconds of the case, and of audit, quiet and removal")
@@ -99,3 +101,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         name = nodeid.removeprefix(HERE)
         row = f"{seconds.get('call', 0):6.1f} {seconds.get('teardown', 0):6.1f}  {name}"
         terminalreporter.write_line(row)
+
+
+def print_backends(terminal: pytest.TerminalReporter) -> None:
+    """The table of the backends, from the reports: the tests may have run in another process."""
+    rows = [
+        Row(**dict(value))
+        for report in terminal.stats.get("passed", ())
+        for name, value in getattr(report, "user_properties", ())
+        if name == PROPERTY
+    ]
+    if rows:
+        terminal.section("backends on one real node: what the container saw")
+        for line in (line for row in rows for line in row.lines()):
+            terminal.write_line(line)

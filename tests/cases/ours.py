@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 
+from tests.cases.standins import StandIns
 from tests.cluster.api import wait_for
 from tests.cluster.cluster import Cluster
 from tests.cluster.process import Process
@@ -32,6 +34,7 @@ class Ours:
         self.cluster = cluster
         self.root = cluster.site.root
         self.processes: dict[str, Process] = {}
+        self.stand_ins = StandIns(cluster.site)
 
     def install(self, *values: str) -> None:
         """Install the chart without its workloads."""
@@ -60,7 +63,7 @@ class Ours:
         for node in nodes:
             self.launch_agent(node)
         fleet = yaml.safe_load(FLEET.read_text())["nodes"]
-        cards = sum(row["count"] for node in nodes for row in fleet[node])
+        cards = sum(row.get("count", 1) for node in nodes for row in fleet[node])
         wait_for(
             lambda: [g for g in self.cluster.api.list(GPUS) if self._published(g)][cards - 1 :],
             60,
@@ -90,16 +93,18 @@ class Ours:
             name, "agent", "--kubeconfig", str(self.kubeconfig(name, "elasticgpu-agent", node)),
             "--node-name", node, "--simulate", str(FLEET), "--kubelet-dir", str(kubelet),
             "--cdi-dir", str(self.cluster.cdi_dir if node == "node-0" else home / "cdi"),
-            "--state-dir", str(home / "state"),
+            "--state-dir", str(home / "state"), "--run-dir", str(home / "run"),
+            env=self.stand_ins.make() if node == "node-0" else {},
         )  # fmt: skip
 
-    def _launch(self, name: str, *args: str) -> Process:
+    def _launch(self, name: str, *args: str, env: Mapping[str, str] | None = None) -> Process:
         if name not in self.processes:
             argv = [sys.executable, "-m", "elasticgpu", *args]
             self.processes[name] = Process(
                 name,
                 argv,
                 log=self.cluster.logs_dir / f"{name}.log",
+                env=env,
                 on_start=self.cluster.site.scratch.process,
             )
         return self.processes[name].start()

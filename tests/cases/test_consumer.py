@@ -110,8 +110,11 @@ def tried(case: Case, claim: str) -> list[str]:
 
 def test_templates_are_one_decision(case: Case) -> None:
     """Neither of a pod's claims goes to the node that has room for only one of them."""
-    case.claim("filler", core=20, memory="1Gi")
-    case.bound("filler")
+    fillers = {f"filler-{number}" for number in range(cards_for_shares(case, "node-0") - 1)}
+    for name in fillers:
+        case.claim(name, core=90, memory="1Gi")
+    for name in fillers:
+        case.bound(name)
     requests = {"elasticgpu.io/gpu-core": 90, "elasticgpu.io/gpu-memory": "1Gi"}
     path = f"{OURS}/namespaces/{case.namespace}/elasticgpuclaimtemplates"
     spec = {"elasticGPUClassName": "shares", "resources": {"requests": requests}}
@@ -137,4 +140,10 @@ def test_templates_are_one_decision(case: Case) -> None:
     node = scheduled(case, "pair")
     assert node in ("node-1", "node-2")
     claims = {claim["metadata"]["name"] for claim in case.api.list(case.claim_path())}
-    assert [node_of(case, name) for name in claims - {"filler"}] == [node, node]
+    assert [node_of(case, name) for name in claims - fillers] == [node, node]
+
+
+def cards_for_shares(case: Case, node: str) -> int:
+    """How many cards a node has for this class: one that stays in MIG mode is none."""
+    cards = [gpu for gpu in case.api.list(f"{OURS}/gpus") if gpu["spec"]["nodeName"] == node]
+    return sum(gpu["status"].get("migMode") != "Enabled" for gpu in cards)

@@ -1,0 +1,154 @@
+"""What each backend promises a container, written from its README and the objects of the API.
+
+Nothing here is computed by the backends' own code. Each function is a row of the table: the device
+and its cards as they are on the API server → what is to be seen in the container, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.auditor import number
+from tests.cases.seen import Mounted, Numbers, Seen
+
+Object = dict[str, Any]
+MIB, GIB = 1 << 20, 1 << 30
+
+
+@dataclass(frozen=True)
+class Given:
+    """A device as the API server has it, with its cards in its order, and where its node keeps
+    what the plugins make."""
+
+    device: Object
+    cards: tuple[Object, ...]
+    run_dir: Path
+
+    @property
+    def driver(self) -> str:
+        """The backend."""
+        return str(self.device["spec"]["source"]["driver"])
+
+    @property
+    def name(self) -> str:
+        """The device's name."""
+        return str(self.device["metadata"]["name"])
+
+    @property
+    def part(self) -> Object:
+        """The only part of a device on one card."""
+        (part,) = self.device["spec"]["source"]["devices"]
+        return dict(part)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of that part."""
+        return number(self.part.get("memory", 0))
+
+    @property
+    def uuids(self) -> str:
+        """Of the cards, as lists of them are written."""
+        return ",".join(card["status"]["uuid"] for card in self.cards)
+
+    def nodes(self) -> dict[str, Numbers]:
+        """The driver's device files of these cards."""
+        minors = [int(card["status"].get("minor", 0)) for card in self.cards]
+        return {
+            **{f"/dev/nvidia{minor}": (195, minor) for minor in minors},
+            "/dev/nvidiactl": (195, 255),
+            "/dev/nvidia-uvm": (510, 0),
+            "/dev/nvidia-uvm-tools": (510, 1),
+        }
+
+    def folder(self) -> Path:
+        """The plugin's folder that a reboot empties."""
+        return self.run_dir / self.driver.replace("/", "_")
+
+
+def whole(of: Given) -> Seen:
+    """The card's files and its uuid."""
+    return Seen({"ELASTICGPU_0_UUID": of.uuids, "NVIDIA_VISIBLE_DEVICES": "void"}, of.nodes())
+
+
+def qgpu(of: Given) -> Seen:
+    """The share as variables; on simulated cards no driver is there to be told more."""
+    env = {
+        "ELASTICGPU_0_UUID": of.uuids,
+        "ELASTICGPU_0_CORE": str(of.part["core"]),
+        "ELASTICGPU_0_MEMORY": str(of.memory),
+    }
+    return Seen(env)
+
+
+def vcuda(of: Given) -> Seen:
+    """The library, what names it, the claim's region at both places, the lock, and the limits."""
+    own, inside = of.folder() / of.name, f"/usr/local/vgpu/{of.name}.cache"
+    region = Mounted.of(own / f"{of.name}.cache", "rw")
+    env = {
+        "ELASTICGPU_0_UUID": of.uuids,
+        "NVIDIA_VISIBLE_DEVICES": "void",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_DEVICE_MEMORY_LIMIT_0": f"{of.memory // MIB}m",
+        "CUDA_DEVICE_MEMORY_LIMIT": "1",
+        "CUDA_DEVICE_SM_LIMIT_0": str(of.part["core"]),
+        "CUDA_DEVICE_MEMORY_SHARED_CACHE": inside,
+        "GPU_CORE_UTILIZATION_POLICY": "default",
+        "CUDA_TASK_PRIORITY": "1",
+        "ACTIVE_OOM_KILLER": "true",
+        "LIBCUDA_LOG_LEVEL": "0",
+    }
+    mounts = {
+        "/usr/local/vgpu/libvgpu.so": Mounted.of(Path("/usr/local/vgpu/libvgpu.so"), "ro"),
+        "/etc/ld.so.preload": Mounted.of(own / "ld.so.preload", "ro"),
+        inside: region,
+        "/tmp/cudevshr.cache": region,
+        "/tmp/vgpulock": Mounted.of(of.folder() / "vgpulock", "rw"),
+    }
+    return Seen(env, of.nodes(), mounts)
+
+
+def mps(of: Given) -> Seen:
+    """The daemon's pipes and shared memory, and what one process may have of the card."""
+    own = of.folder() / of.uuids
+    env = {
+        "ELASTICGPU_0_UUID": of.uuids,
+        "NVIDIA_VISIBLE_DEVICES": "void",
+        "CUDA_MPS_PIPE_DIRECTORY": "/tmp/nvidia-mps",
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(of.part["core"]),
+        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"{of.uuids}={of.memory // MIB}M",
+    }
+    mounts = {
+        "/tmp/nvidia-mps": Mounted.of(own / "pipe", "rw"),
+        "/dev/shm": Mounted.of(own / "shm", "rw"),
+    }
+    return Seen(env, of.nodes(), mounts)
+
+
+PROMISES: Mapping[str, Callable[[Given], Seen]] = {
+    "whole": whole,
+    "mps": mps,
+    "vcuda": vcuda,
+    "qgpu": qgpu,
+}
+"""By the name of the example's pod and claim."""
+
+
+def promised(of: Given, promise: Callable[[Given], Seen], claim: str, tag: int = 0) -> Seen:
+    """All that the container is to see: what every device brings, and what its backend does.
+
+    `tag` is the number of the claim's entry in its pod: it is in the names of the variables.
+    """
+    row = promise(of)
+    common = {
+        "ELASTICGPU_0_CLAIM": claim,
+        "ELASTICGPU_0_DEVICE": of.name,
+        "ELASTICGPU_0_PROVISIONER": of.driver,
+    }
+    env = {
+        name.replace("ELASTICGPU_0_", f"ELASTICGPU_{tag}_"): value
+        for name, value in {**common, **row.env}.items()
+    }
+    return Seen(env, row.devices, row.mounts)
