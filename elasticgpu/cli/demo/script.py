@@ -69,6 +69,16 @@ STEPS: tuple[Step, ...] = (
         (bound("batch-1-egpu-0", "batch-2-egpu-0"), running("batch-1", "batch-2", node="node-b")),
     ),
     Apply(
+        "Time slices: 8 GiB over two cards, half of it on each",
+        "6-two-cards.yaml",
+        (bound("mnist"), lies_on("mnist", 2), running("mnist", node="node-c")),
+    ),
+    Apply(
+        "cGPU, in its own words",
+        "7-cgpu.yaml",
+        (bound("cuda-sample"), running("cuda-sample", node="node-b")),
+    ),
+    Apply(
         "A device that an admin made ahead, chosen by its label",
         "11-static-device.yaml",
         (bound("lab"), serves("lab", "lab-share"), running("lab", node="node-b")),
