@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from elasticgpu.api.gpu import GPU
+from elasticgpu.api.gpu import GPU, MigMode
 from elasticgpu.api.meta import Model
 
 ComputeMode = Literal["DEFAULT", "EXCLUSIVE_PROCESS", "PROHIBITED"]
@@ -57,6 +57,26 @@ class Finished:
     output: str
 
 
+@dataclass(frozen=True, slots=True)
+class GpuInstance:
+    """A GPU instance of a card in MIG mode: its profile by the library's id, and where it starts.
+
+    `id` is the library's while the instance is there; the next one may get it again.
+    """
+
+    id: int
+    profile: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeInstance:
+    """A compute instance of a GPU instance; its uuid is what CUDA calls it, another each time."""
+
+    id: int
+    uuid: str
+
+
 class Nvml(Protocol):
     """What NVIDIA's management library is asked about a card, by the name of its GPU object.
 
@@ -72,6 +92,36 @@ class Nvml(Protocol):
 
     async def processes(self, gpu: str) -> list[int]:
         """The PIDs, on the host, of what computes on it now."""
+
+    async def mig_mode(self, gpu: str) -> tuple[MigMode, MigMode]:
+        """Whether it is in MIG mode now, and whether it will be after its next reset."""
+
+    async def set_mig_mode(self, gpu: str, mode: MigMode) -> None:
+        """Have it in MIG mode, or out of it; its device file may get another minor.
+
+        Raises Refused if the change is pending now until the card is reset.
+        """
+
+    async def gpu_instances(self, gpu: str) -> list[GpuInstance]:
+        """Its GPU instances, whoever made them, by id; none outside MIG mode."""
+
+    async def create_gpu_instance_with_placement(
+        self, gpu: str, profile: int, start: int
+    ) -> GpuInstance:
+        """A new GPU instance of this profile. Raises Refused, “insufficient resources”, where
+        something is already."""
+
+    async def destroy_gpu_instance(self, gpu: str, instance: int) -> None:
+        """Have no such GPU instance; its compute instances must be gone. Takes about a second."""
+
+    async def compute_instances(self, gpu: str, instance: int) -> list[ComputeInstance]:
+        """The compute instances of this GPU instance, by id."""
+
+    async def create_compute_instance(self, gpu: str, instance: int) -> ComputeInstance:
+        """A new compute instance with all compute slices of this GPU instance."""
+
+    async def destroy_compute_instance(self, gpu: str, instance: int, compute: int) -> None:
+        """Have no such compute instance; nothing may compute on it."""
 
 
 class Files(Protocol):
@@ -130,6 +180,9 @@ class Host(Protocol):
 
     def nodes(self, *gpus: str) -> list[DeviceNode]:
         """The device files by which a container sees these cards, each once."""
+
+    def instance_nodes(self, gpu: str, instance: int, compute: int) -> list[DeviceNode]:
+        """Those by which it sees this MIG instance: the card's, and the instance's capabilities."""
 
     def variable(self, name: str) -> str:
         """The environment variable of this preparation: `CORE` → `ELASTICGPU_0_CORE`.

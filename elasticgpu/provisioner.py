@@ -87,11 +87,13 @@ from elasticgpu.api.quantity import format_bytes
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
 from elasticgpu.host import (
+    ComputeInstance,
     ComputeMode,
     ContainerEdits,
     DeviceNode,
     Files,
     Finished,
+    GpuInstance,
     Host,
     Mount,
     Nvml,
@@ -103,6 +105,7 @@ from elasticgpu.rules.ledger import Slice
 __all__ = [
     "CardSlice",
     "CardView",
+    "ComputeInstance",
     "ComputeMode",
     "ContainerEdits",
     "Demand",
@@ -110,6 +113,7 @@ __all__ = [
     "ElasticGPU",
     "Files",
     "Finished",
+    "GpuInstance",
     "Grain",
     "Held",
     "Host",

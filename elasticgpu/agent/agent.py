@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from . import devices, dra, fleet, local
 from .adopt import Adopter
 from .cdi import Folder
 from .host import Machine
-from .inventory import Inventory, Simulated, Source
+from .inventory import InMigMode, Inventory, Simulated, Source
 from .ledger import Ledger
 from .node import Node
 from .prepare import Preparer
@@ -66,7 +66,7 @@ async def run(client: Client, config: AgentConfig, *, ready: asyncio.Event | Non
     source = cards_of(config)
     with held(config.state_dir):
         config.cdi_dir.mkdir(parents=True, exist_ok=True)
-        agent = Agent(client, config, source)
+        agent = Agent(client, config, source, await machine_of(config, source))
         await agent.inventory.look()
         await restore(agent.node)
         async with agent.working(), dra.serving(config.kubelet_dir, agent.preparer):
@@ -79,11 +79,14 @@ async def run(client: Client, config: AgentConfig, *, ready: asyncio.Event | Non
 class Agent:
     """The parts of one agent, wired."""
 
-    def __init__(self, client: Client, config: AgentConfig, source: Source) -> None:
+    def __init__(
+        self, client: Client, config: AgentConfig, source: Source, machine: Machine
+    ) -> None:
         ledger = Ledger.load(config.state_dir / "ledger.json")
         name = config.node_name
         self.published = Informer(client, GPU, field_selector=f"spec.nodeName={name}")
-        self.inventory = Inventory(client, name, source, self.published, ledger.modes)
+        found = InMigMode(source, machine.nvml)
+        self.inventory = Inventory(client, name, found, self.published, ledger.modes)
         self.node = Node(
             name=name,
             api=client,
@@ -91,7 +94,7 @@ class Agent:
             folder=Folder(config.cdi_dir),
             provisioners=discover(),
             cards=lambda: self.inventory.cards,
-            machine=config.machine or simulated_machine(config.state_dir, config.run_dir),
+            machine=machine,
         )
         self.settler = Settler(self.node)
         self.recorder = Recorder(client, controller="elasticgpu-agent", instance=name)
@@ -142,13 +145,20 @@ def cards_of(config: AgentConfig) -> Source:
     return Simulated(found, config.node_name)
 
 
-def simulated_machine(state_dir: Path, run_dir: Path) -> Machine:
+async def machine_of(config: AgentConfig, source: Source) -> Machine:
+    """What plugins touch: what the configuration says, or this machine with these cards."""
+    made_up = await source.cards()
+    return config.machine or simulated_machine(config.state_dir, config.run_dir, made_up)
+
+
+def simulated_machine(state_dir: Path, run_dir: Path, cards: Iterable[GPU] = ()) -> Machine:
     """This machine with its files and programs, but made-up cards."""
     return Machine(
-        nvml=SimulatedNvml(),
+        nvml=SimulatedNvml(cards),
         files=local.LocalFiles(),
         run=local.run,
         nodes=lambda card: devices.nodes(card, devices.MADE_UP),
+        capabilities=devices.made_up_capabilities,
         state_dir=state_dir / "plugins",
         run_dir=run_dir,
     )

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from elasticgpu.api.gpu import GPU
+from elasticgpu.errors import Refused
 from elasticgpu.host import DeviceNode
 
 CARD_MAJOR = 195
 CONTROL_MINOR = 255
+CAPABILITIES = Path("/proc/driver/nvidia/capabilities")
 MADE_UP = {"nvidia-uvm": 510, "nvidia-caps": 511}
 """Majors of simulated cards: no driver of that number need be there."""
 
@@ -39,6 +41,39 @@ def nodes(card: GPU, known: Mapping[str, int]) -> list[DeviceNode]:
             character("/dev/nvidia-uvm-tools", uvm, 1),
         ]
     return found
+
+
+def capabilities(
+    card: GPU, instance: int, compute: int, known: Mapping[str, int], told: Path = CAPABILITIES
+) -> list[DeviceNode]:
+    """The files that let a process onto a MIG instance: of its GPU and of its compute instance.
+
+    Raises Refused if the driver tells of none: it is not there, or has no capabilities.
+    """
+    of_gpu = told / f"gpu{card.status.minor}" / "mig" / f"gi{instance}"
+    return [_capability(path / "access", known) for path in (of_gpu, of_gpu / f"ci{compute}")]
+
+
+def _capability(access: Path, known: Mapping[str, int]) -> DeviceNode:
+    try:
+        rows = (line.partition(":") for line in access.read_text(encoding="ascii").splitlines())
+        minor = next(int(value) for name, _, value in rows if name == "DeviceFileMinor")
+        return capability(minor, known["nvidia-caps"])
+    except (OSError, StopIteration, KeyError, ValueError) as error:
+        raise Refused(f"the driver tells of no device file by {access}: {error!r}") from error
+
+
+def made_up_capabilities(card: GPU, instance: int, compute: int) -> list[DeviceNode]:
+    """The same for a simulated card, numbered as the driver numbers: after the two of its own,
+    each of 15 GPU instances a card has one, and one for each of its eight compute instances."""
+    first = 3 + 9 * (15 * card.status.minor + instance)
+    minors = (first, first + 1 + compute)
+    return [capability(minor, MADE_UP["nvidia-caps"]) for minor in minors]
+
+
+def capability(minor: int, major: int) -> DeviceNode:
+    """The device file of one capability."""
+    return character(f"/dev/nvidia-caps/nvidia-cap{minor}", major, minor)
 
 
 def character(path: str, major: int, minor: int) -> DeviceNode:

@@ -26,12 +26,14 @@ class Machine:
     """What is under every `Host` of this node: its library, files, programs and device files.
 
     `state_dir` outlives the boot, `run_dir` does not; both hold a directory for each plugin.
+    `capabilities` are the device files of a GPU instance and a compute instance, by their ids.
     """
 
     nvml: Nvml
     files: Files
     run: Run
     nodes: Callable[[GPU], list[DeviceNode]]
+    capabilities: Callable[[GPU, int, int], list[DeviceNode]]
     state_dir: Path
     run_dir: Path
 
@@ -85,6 +87,10 @@ class NodeHost:
         """See `Host`."""
         found = (node for gpu in gpus for node in self.machine.nodes(self.card(gpu)))
         return list({node.path: node for node in found}.values())
+
+    def instance_nodes(self, gpu: str, instance: int, compute: int) -> list[DeviceNode]:
+        """See `Host`."""
+        return [*self.nodes(gpu), *self.machine.capabilities(self.card(gpu), instance, compute)]
 
     def variable(self, name: str) -> str:
         """The environment variable of this entry: `CORE` of tag 0 → `ELASTICGPU_0_CORE`."""

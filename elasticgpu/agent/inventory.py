@@ -18,7 +18,8 @@ from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
 from elasticgpu.api.meta import ObjectMeta, OwnerReference
 from elasticgpu.api.quantity import to_int
 from elasticgpu.cluster.backoff import jittered
-from elasticgpu.errors import AlreadyExists, ElasticGPUError, NotFound, Retry
+from elasticgpu.errors import AlreadyExists, ElasticGPUError, NotFound, Refused, Retry
+from elasticgpu.host import Nvml
 
 from .fleet import Fleet
 from .ports import Api
@@ -59,6 +60,26 @@ class Simulated:
     async def cards(self) -> list[GPU]:
         """The fleet's cards of this node."""
         return self._cards
+
+
+class InMigMode:
+    """Cards as another source finds them, each with the MIG mode it is in now."""
+
+    def __init__(self, source: Source, nvml: Nvml) -> None:
+        self._source = source
+        self._nvml = nvml
+
+    async def cards(self) -> list[GPU]:
+        """See `Source`."""
+        return [await self._told(card) for card in await self._source.cards()]
+
+    async def _told(self, card: GPU) -> GPU:
+        if not card.status.mig:
+            return card
+        with suppress(Refused):  # the library knows no mode of it
+            now, pending = await self._nvml.mig_mode(card.name)
+            return card.but(status=card.status.but(mig_mode=now, mig_mode_pending=pending))
+        return card
 
 
 class Inventory:

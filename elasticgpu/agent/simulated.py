@@ -5,13 +5,19 @@ The agent of a fleet file has it instead of NVIDIA's; a plugin cannot tell.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from elasticgpu.api.gpu import GPU
 from elasticgpu.host import ComputeMode
 
+from .simulated_mig import SimulatedMig
 
-class SimulatedNvml:
-    """An `Nvml` that remembers, until its process ends."""
 
-    def __init__(self) -> None:
+class SimulatedNvml(SimulatedMig):
+    """An `Nvml` that remembers, until its process ends; nothing ever computes on its cards."""
+
+    def __init__(self, cards: Iterable[GPU] = ()) -> None:
+        super().__init__(cards)
         self._modes: dict[str, ComputeMode] = {}
 
     async def compute_mode(self, gpu: str) -> ComputeMode:
@@ -22,10 +28,7 @@ class SimulatedNvml:
         """See `Nvml`."""
         self._modes[gpu] = mode
 
-    async def processes(self, gpu: str) -> list[int]:
-        """See `Nvml`: nothing ever computes on a made-up card."""
-        return []
-
     def reload(self) -> None:
         """The driver begins anew, as after a reboot: what it was told is forgotten."""
+        super().reload()
         self._modes.clear()

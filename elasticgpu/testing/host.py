@@ -118,7 +118,8 @@ class FakeNode:
     @classmethod
     def of(cls, cards: Iterable[GPU], name: str = "node-a") -> FakeNode:
         """A node with these cards."""
-        return cls({card.name: card for card in cards}, name)
+        known = {card.name: card for card in cards}
+        return cls(known, name, nvml=SimulatedNvml(known.values()))
 
     @property
     def machine(self) -> Machine:
@@ -128,6 +129,7 @@ class FakeNode:
             files=self.files,
             run=self.programs.run,
             nodes=lambda card: devices.nodes(card, devices.MADE_UP),
+            capabilities=devices.made_up_capabilities,
             state_dir=Path("/var/lib/elasticgpu/plugins"),
             run_dir=Path("/run/elasticgpu"),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticgpu.agent import ledger as ledger_module
-from elasticgpu.agent.agent import Agent, AgentConfig
+from elasticgpu.agent.agent import Agent, AgentConfig, machine_of
 from elasticgpu.agent.settle import restore
 from elasticgpu.api.core import ResourceClaim
 from elasticgpu.api.gpu import GPU
@@ -85,7 +85,8 @@ class Machine:
 
     async def _run_agent(self, client: DirectClient) -> None:
         ledger_module.BOOT_ID = self.boot_id
-        agent = Agent(client, self.config, self.cards)
+        machine = await machine_of(self.config, self.cards)
+        agent = Agent(client, self.config, self.cards, machine)
         await agent.inventory.look()
         await restore(agent.node)
         async with agent.working():

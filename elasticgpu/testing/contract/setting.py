@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cache
 from typing import ClassVar
 
@@ -57,6 +58,9 @@ class Setting:
 
     bounded: ClassVar[bool] = True
     """False if devices hold nothing of the node's cards, so that a node is never full."""
+
+    renews: ClassVar[tuple[str, ...]] = ()
+    """Shell patterns of variables that have another value each time a device is made anew."""
 
     stays: ClassVar[tuple[str, ...]] = ()
     """Shell patterns of files that may stay on the node when no device is there any more."""
@@ -185,6 +189,13 @@ class World:
             return insist(lambda: self.plugin.prepare(device, self.host(tag)))
         except Refused as error:
             return error
+
+    def lasting(self, edits: ContainerEdits) -> ContainerEdits:
+        """The edits without the values that are others when the device is made anew."""
+        patterns = self.setting.renews
+        names = [name for name, _, _ in (line.partition("=") for line in edits.env)]
+        new = {name for name in names if any(fnmatch(name, pattern) for pattern in patterns)}
+        return edits.but(env=[n if n in new else v for n, v in zip(names, edits.env, strict=True)])
 
     def unprepare(self, device: ElasticGPU, tag: str = "0", what: str = "of a device") -> None:
         """Have the plugin undo it, as often as it likes. Raises AssertionError if it fails."""

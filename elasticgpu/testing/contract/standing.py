@@ -21,6 +21,7 @@ class Standing:
     directories: frozenset[Path]
     mounts: Mapping[Path, int]
     modes: Mapping[str, str]
+    mig: Mapping[str, str]
     more: object = None
 
     @classmethod
@@ -32,6 +33,7 @@ class Standing:
             directories=frozenset(path for path, data in content.items() if data is None),
             mounts=dict(node.files.mounts),
             modes=run(_modes(node)),
+            mig=run(_mig(node)),
             more=deepcopy(more),
         )
 
@@ -46,12 +48,23 @@ class Standing:
             self.directories,
             self.mounts,
             self.modes,
+            self.mig,
             self.more,
         )
 
 
 async def _modes(node: FakeNode) -> dict[str, str]:
     return {name: await node.nvml.compute_mode(name) for name in node.cards}
+
+
+async def _mig(node: FakeNode) -> dict[str, str]:
+    found = {}
+    for name in (card.name for card in node.cards.values() if card.status.mig):
+        mode, pending = await node.nvml.mig_mode(name)
+        cut = [f"{one.profile} at {one.start}" for one in await node.nvml.gpu_instances(name)]
+        then = f", then {pending}" if pending != mode else ""
+        found[name] = f"{mode}{then}, with {len(cut)} instances{': ' * bool(cut)}{', '.join(cut)}"
+    return found
 
 
 def changes(before: Standing, after: Standing) -> Iterator[str]:
@@ -64,9 +77,13 @@ def changes(before: Standing, after: Standing) -> Iterator[str]:
         yield from (f"{what} {path} is gone" for path in sorted(old.keys() - new.keys()))
         both = sorted(old.keys() & new.keys())
         yield from (f"{what} {path} was changed" for path in both if old[path] != new[path])
-    for card, mode in sorted(after.modes.items()):
-        if before.modes.get(card, mode) != mode:
-            yield f"compute mode of {card} is {mode}, it was {before.modes[card]}"
+    for what, was, now in (
+        ("compute mode of", before.modes, after.modes),
+        ("MIG mode of", before.mig, after.mig),
+    ):
+        for card, mode in sorted(now.items()):
+            if was.get(card, mode) != mode:
+                yield f"{what} {card} is {mode}, it was {was[card]}"
     if after.more != before.more:
         yield f"there is {after.more!r}, there was {before.more!r}"
 

@@ -47,6 +47,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodeHost:
         files=Files(),
         run=local.run,
         nodes=lambda card: devices.nodes(card, devices.MADE_UP),
+        capabilities=devices.made_up_capabilities,
         state_dir=tmp_path / "state",
         run_dir=tmp_path / "run",
     )
