@@ -1,4 +1,4 @@
-"""Made-up cards behave as the library says of real ones; device files as the driver numbers them."""
+"""Made-up cards behave as the library says of real ones; device files are numbered as it does."""
 
 from __future__ import annotations
 
