@@ -64,7 +64,8 @@ def placed(
 ) -> Placed | None:
     """Where the backend puts it; None if nowhere."""
     with suppress(Refused):
-        found = place(Wish(demand(requests), None, of.spec.placement), plugin, ledger)
+        wish = Wish(demand(requests), None, of.spec.placement, plugin.mig)
+        found = place(wish, plugin, ledger)
         return found if isinstance(found, Placed) else None
     return None
 
