@@ -113,13 +113,15 @@ class FakeNode:
     name: str = "node-a"
     files: FakeFiles = field(default_factory=FakeFiles)
     programs: FakePrograms = field(default_factory=FakePrograms)
-    nvml: SimulatedNvml = field(default_factory=SimulatedNvml)
+    nvml: SimulatedNvml = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nvml = SimulatedNvml(self.cards.values())
 
     @classmethod
     def of(cls, cards: Iterable[GPU], name: str = "node-a") -> FakeNode:
         """A node with these cards."""
-        known = {card.name: card for card in cards}
-        return cls(known, name, nvml=SimulatedNvml(known.values()))
+        return cls({card.name: card for card in cards}, name)
 
     @property
     def machine(self) -> Machine:
