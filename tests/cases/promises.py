@@ -79,6 +79,7 @@ def qgpu(of: Given) -> Seen:
         "ELASTICGPU_0_UUID": of.uuids,
         "ELASTICGPU_0_CORE": str(of.part["core"]),
         "ELASTICGPU_0_MEMORY": str(of.memory),
+        "ELASTICGPU_0_ENFORCED": "no, simulated card",
     }
     return Seen(env)
 
@@ -127,11 +128,49 @@ def mps(of: Given) -> Seen:
     return Seen(env, of.nodes(), mounts)
 
 
+def gpushare(of: Given) -> Seen:
+    """The card's files, and the variables of Alibaba's device plugin in whole GiB."""
+    (card,) = of.cards
+    each = str(of.memory // GIB)
+    env = {
+        "ELASTICGPU_0_UUID": of.uuids,
+        "ELASTICGPU_0_MEMORY": str(of.memory),
+        "ELASTICGPU_0_ENFORCED": "no",
+        "NVIDIA_VISIBLE_DEVICES": "void",
+        "CGPU_DISABLE": "true",
+        "ALIYUN_COM_GPU_MEM_IDX": str(card["status"].get("index", 0)),
+        "ALIYUN_COM_GPU_MEM_POD": each,
+        "ALIYUN_COM_GPU_MEM_CONTAINER": each,
+        "ALIYUN_COM_GPU_MEM_DEV": str(number(card["status"]["memory"]) // GIB),
+        "ALIYUN_COM_GPU_MEM_UNIT": "GiB",
+    }
+    return Seen(env, of.nodes())
+
+
+def cgpu(of: Given) -> Seen:
+    """Variables for cGPU's hook alone: the hook brings the device files."""
+    (card,) = of.cards
+    env = {
+        "ELASTICGPU_0_UUID": of.uuids,
+        "ELASTICGPU_0_ENFORCED": "no, simulated card",
+        "NVIDIA_VISIBLE_DEVICES": of.uuids,
+        "ALIYUN_COM_GPU_VISIBLE_DEVICES": of.uuids,
+        "ALIYUN_COM_GPU_MEM_CONTAINER": str(of.memory // GIB),
+        "ALIYUN_COM_GPU_MEM_DEV": str(number(card["status"]["memory"]) // GIB),
+        "ALIYUN_COM_GPU_MEM_UNIT": "GiB",
+        "ALIYUN_COM_GPU_SCHD_WEIGHT": str(of.part["core"] // 5),
+        "GPU_UTIL_PER_DEVICE": str(of.part["core"]),
+    }
+    return Seen(env)
+
+
 PROMISES: Mapping[str, Callable[[Given], Seen]] = {
     "whole": whole,
     "mps": mps,
     "vcuda": vcuda,
     "qgpu": qgpu,
+    "cgpu": cgpu,
+    "gpushare": gpushare,
 }
 """By the name of the example's pod and claim."""
 
