@@ -7,6 +7,7 @@ could be removed and set anew.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +54,18 @@ def while_bound(field: str) -> Rule:
     )
 
 
+def grows(field: str, grown: str, message: str) -> Rule:
+    """The field never changes, appears or goes, unless it has only `grown`."""
+    same = _equal(f"self.{field}", f"oldSelf.{field}")
+    both = f"has(self.{field}) && has(oldSelf.{field})"
+    return Rule(f"({same}) || {both} && {grown}", message, f".{field}")
+
+
+def alike(now: str, was: str, fields: Iterable[str]) -> str:
+    """Both have the same in these fields."""
+    return " && ".join(f"({_equal(f'{now}.{name}', f'{was}.{name}')})" for name in fields)
+
+
 def _equal(now: str, was: str) -> str:
     """Both absent or both the same. Comparing the optional values would cost without bound."""
     return f"has({now}) ? has({was}) && {now} == {was} : !has({was})"
@@ -65,7 +78,16 @@ _IS_QUANTITY = "{0}.matches(r'" + PATTERN.replace("{", "{{").replace("}", "}}") 
 
 def amount(name: str, of: str = "self") -> str:
     """The quantity of that name; 1 where it is none, which is for its own rule to say."""
-    text = f"string({of}[{name}])"
+    return _amount(f"{of}[{name}]")
+
+
+def size(of: str) -> str:
+    """The bytes in field `memory`, as a quantity; 0 where it is left out."""
+    return f"(has({of}.memory) ? {_amount(f'{of}.memory')} : quantity('0'))"
+
+
+def _amount(value: str) -> str:
+    text = f"string({value})"
     return f"quantity({_IS_QUANTITY.format(text)} ? {text} : '1')"
 
 

@@ -6,11 +6,26 @@ stands, in a template too; `"ElasticGPUClaim.spec"` only in claims.
 
 from __future__ import annotations
 
-from .canonical import CORE, GPU
-from .cel import Rule, amount, fixed, once, while_bound
+from .canonical import CORE, GPU, MEMORY
+from .cel import Rule, alike, amount, fixed, grows, once, size, while_bound
 from .request_rules import REQUESTS
 
 _OLD, _NEW = "oldSelf.resources.requests", "self.resources.requests"
+_WAS, _NOW = "oldSelf.source", "self.source"
+_LARGER_SOURCE = (
+    f"{alike(_NOW, _WAS, ('driver', 'handle', 'parameters', 'attributes'))} && "
+    f"has({_NOW}.devices) && has({_WAS}.devices) && "
+    f"size({_NOW}.devices) == size({_WAS}.devices) && "
+    f"{_NOW}.devices.all(d, {_WAS}.devices.exists(o, d.gpu == o.gpu && "
+    f"{alike('d', 'o', ('uuid', 'core', 'migProfile', 'migStart'))} && "
+    f"{size('d')}.compareTo({size('o')}) >= 0))"
+)
+_LARGER_CAPACITY = (
+    "size(self.capacity) == size(oldSelf.capacity) && "
+    "self.capacity.all(n, n in oldSelf.capacity && "
+    f"(n == '{MEMORY}' ? {amount('n', 'self.capacity')}.compareTo("
+    f"{amount('n', 'oldSelf.capacity')}) >= 0 : self.capacity[n] == oldSelf.capacity[n]))"
+)
 
 RULES: dict[str, list[Rule]] = {
     "ResourceRequests.requests": REQUESTS,
@@ -83,8 +98,16 @@ RULES: dict[str, list[Rule]] = {
         ),
     ],
     "ElasticGPU.spec": [
-        fixed("source", "a device stays what it is: make another ElasticGPU"),
-        fixed("capacity", "a device stays as large as it is: make another ElasticGPU"),
+        grows(
+            "source",
+            _LARGER_SOURCE,
+            "a device stays what it is, only its memory may grow: make another ElasticGPU",
+        ),
+        grows(
+            "capacity",
+            _LARGER_CAPACITY,
+            "a device stays as large as it is, only its memory may grow: make another ElasticGPU",
+        ),
         fixed("nodeName", "a device stays on its node: make another ElasticGPU"),
         fixed("elasticGPUClassName", "a device stays in its class: make another ElasticGPU"),
         Rule(

@@ -123,6 +123,13 @@ class ElasticGPUStatus(Model):
             description="Pod uids for which the node has it ready; the agent's field.",
         ),
     ] = []
+    prepared_memory: Annotated[
+        Bytes | None,
+        Field(
+            description="Bytes of memory, over all its cards, that these pods may have by now; "
+            "absent if the backend cannot change it under them; the agent's field."
+        ),
+    ] = None
 
 
 class ElasticGPU(KubeObject):
@@ -134,6 +141,17 @@ class ElasticGPU(KubeObject):
 
     spec: ElasticGPUSpec
     status: ElasticGPUStatus = ElasticGPUStatus()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of all its parts in bytes. Raises ValueError if it cannot be read."""
+        return sum(part.memory_bytes for part in self.spec.source.devices)
+
+    @property
+    def resizing(self) -> bool:
+        """It grew, and its node has not yet let the pods that use it have that."""
+        pods, have = self.status.prepared_for, self.status.prepared_memory
+        return bool(pods) and have is not None and to_int(have) < self.memory_bytes
 
     @property
     def claim_uid(self) -> str:

@@ -43,6 +43,8 @@ OWNED = (
     "spec.claimRef: Forbidden: the device belongs to a claim: "
     "remove claimRef first, then name another claim"
 )
+ONLY_MEMORY = "only its memory may grow: make another ElasticGPU"
+SIZED = [{"gpu": "a", "core": 10, "memory": "4Gi"}]
 DEVICE = {
     "source": SOURCE,
     "capacity": {CORE: 10},
@@ -156,13 +158,45 @@ CHANGES = [
     device_change(
         "the source changes",
         {"source": {"handle": "h"}},
-        "spec.source: Forbidden: a device stays what it is: make another ElasticGPU",
+        f"spec.source: Forbidden: a device stays what it is, {ONLY_MEMORY}",
     ),
+    *[
+        device_change(
+            f"the device's {what}",
+            {"source": {"devices": parts}},
+            said and f"spec.source: Forbidden: a device stays what it is, {ONLY_MEMORY}",
+            source=SOURCE | {"devices": SIZED},
+        )
+        for what, parts, said in [
+            ("memory grows", [{"gpu": "a", "core": 10, "memory": "5Gi"}], ""),
+            ("memory grows in bytes", [{"gpu": "a", "core": 10, "memory": 5 << 30}], ""),
+            ("memory shrinks", [{"gpu": "a", "core": 10, "memory": "3Gi"}], "no"),
+            ("memory goes", [{"gpu": "a", "core": 10}], "no"),
+            ("core grows", [{"gpu": "a", "core": 11, "memory": "4Gi"}], "no"),
+            ("card changes", [{"gpu": "b", "core": 10, "memory": "4Gi"}], "no"),
+            ("card goes", [], "no"),
+            ("cards are more", [*SIZED, {"gpu": "b"}], "no"),
+        ]
+    ],
     device_change(
         "the capacity changes",
         {"capacity": {CORE: 20}},
-        "spec.capacity: Forbidden: a device stays as large as it is: make another ElasticGPU",
+        f"spec.capacity: Forbidden: a device stays as large as it is, {ONLY_MEMORY}",
     ),
+    *[
+        device_change(
+            f"the capacity's {what}",
+            {"capacity": now},
+            said and f"spec.capacity: Forbidden: a device stays as large as it is, {ONLY_MEMORY}",
+            capacity=BOTH,
+        )
+        for what, now, said in [
+            ("memory grows", {MEMORY: "5Gi"}, ""),
+            ("memory shrinks", {MEMORY: "3Gi"}, "no"),
+            ("memory goes", {MEMORY: None}, "no"),
+            ("core grows", {CORE: 11}, "no"),
+        ]
+    ],
     device_change(
         "the node changes",
         {"nodeName": "node-2"},
