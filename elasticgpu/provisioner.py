@@ -194,6 +194,9 @@ class Provisioner(ABC):
     concurrency: ClassVar[int] = 8
     """Calls of `provision` and `release` under way at once, at most."""
 
+    grows: ClassVar[bool] = False
+    """Whether a device can get more memory while containers use it: then there is a `resize`."""
+
     timeout: ClassVar[float] = 60.0
     """Seconds that one call of `provision` or `release` may take; then it is cancelled."""
 
@@ -232,6 +235,11 @@ class Provisioner(ABC):
 
     async def unprepare(self, device: ElasticGPU, host: Host) -> None:
         """Undo `prepare`; called twice, or for what never was, it succeeds."""
+
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        """Let those for whom the device is prepared have as much memory as it has by now; asked
+        only if `grows`, after there was room for it. Called again, it changes nothing."""
+        raise Refused(f"{self.name} cannot give a device more memory while it is in use")
 
 
 def _faults(error: ValidationError) -> str:

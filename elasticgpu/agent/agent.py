@@ -31,6 +31,7 @@ from .inventory import InMigMode, Inventory, Simulated, Source
 from .ledger import Ledger
 from .node import Node
 from .prepare import Preparer
+from .resize import Resizer
 from .settle import Settler, restore
 from .simulated import SimulatedNvml
 
@@ -96,6 +97,9 @@ class Agent:
             cards=lambda: self.inventory.cards,
             machine=machine,
         )
+        self.placed = Informer(client, ElasticGPU, field_selector=f"spec.nodeName={name}")
+        self.resizer = Resizer(self.node, self.placed.values)
+        self.placed.subscribe(lambda _: self.resizer.wake())
         self.settler = Settler(self.node)
         self.recorder = Recorder(client, controller="elasticgpu-agent", instance=name)
         self.preparer = Preparer(self.node, self.settler, self.refused)
@@ -116,6 +120,8 @@ class Agent:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self.published.run(), name="gpus"),
+                group.create_task(self.placed.run(), name="devices"),
+                group.create_task(self.resizer.run(), name="resizer"),
                 group.create_task(self._publish(), name="inventory"),
                 group.create_task(self.adopter.run(), name="adopter"),
                 group.create_task(self.settler.run(), name="settler"),

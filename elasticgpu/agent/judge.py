@@ -52,6 +52,7 @@ def overcommits(
         if part.gpu not in cards:
             raise Refused(f"ElasticGPU {device.name} is cut from {part.gpu}, which is not here")
     others = {one.uid: one for one in listed if one.uid != device.uid}
+    there |= {uid: others[uid] for uid in there if uid in others}  # it may have grown meanwhile
     lost = {uid for uid, one in others.items() if one.status.prepared_for} - known
     there |= {uid: others[uid] for uid in lost}
     room = Room(cards.values(), map(_taking, there.values()))
@@ -60,6 +61,20 @@ def overcommits(
         if room.lacks(_taking(one)) is None:
             room.set_device(_taking(one))
     return room.lacks(device)
+
+
+def outgrows(
+    cards: Mapping[str, GPU],
+    live: Sequence[Record],
+    listed: Iterable[ElasticGPU],
+    device: ElasticGPU,
+) -> str | None:
+    """Why a device that is in use and grew has no room beside all others that are materialised
+    here or hold room by the API server's word, in words; None if it has."""
+    holding = {one.uid: one for one in listed if holds(one)}
+    others = {record.device.uid: record.device for record in live} | holding
+    others.pop(device.uid, None)
+    return Room(cards.values(), map(_taking, others.values())).lacks(_taking(device))
 
 
 def _taking(device: ElasticGPU) -> ElasticGPU:

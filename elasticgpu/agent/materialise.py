@@ -8,6 +8,7 @@ from __future__ import annotations
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import NODE_FINALIZER
+from elasticgpu.api.quantity import format_bytes
 from elasticgpu.errors import NotFound, Refused
 from elasticgpu.rules.holders import holds
 
@@ -28,12 +29,12 @@ async def materialise(node: Node, asked: Asked) -> Record:
     """
     record = await _admit(node, asked)
     try:
-        device = await _mark(node, asked)
+        device = await _mark(node, asked, record)
         await _still_handed(node, asked)
     except Refused:
         await finish(node, await release(node, record))
         raise
-    edits = await made(node, record, device)
+    edits = await made(node, record, _as_judged(device, record))
     # Of two claims of one pod, the later one has to see what the earlier one brings.
     async with node.pods.of(record.pod.uid):
         undisputed(node, asked, edits)
@@ -50,12 +51,25 @@ async def _admit(node: Node, asked: Asked) -> Record:
         listed = [one async for one in node.listing()]
         crowded = judge.overcommits(node.cards(), node.ledger.all(), listed, device)
         if crowded is None:
-            record = await node.ledger.put(asked.record(node.ledger.boot_id))
+            record = await node.ledger.put(_record(node, asked))
             await _supersede(node, record)
             return record
         # Under the lock: whoever is judged next must not count this one any more.
         await judge.fail(node.api, device, crowded)
     raise Refused(f"ElasticGPU {device.name} does not fit: {crowded}")
+
+
+def _record(node: Node, asked: Asked) -> Record:
+    """The record of this use. A device that is here already keeps the size that it was judged by,
+    until `resize` has judged again."""
+    record = asked.record(node.ledger.boot_id)
+    there = (one.device for one in node.ledger.live() if one.device.uid == asked.device.uid)
+    return record.but(device=next(there, record.device))
+
+
+def _as_judged(device: ElasticGPU, record: Record) -> ElasticGPU:
+    source = record.device.spec.source
+    return device.but(spec=device.spec.but(source=source))
 
 
 async def _supersede(node: Node, record: Record) -> None:
@@ -65,8 +79,9 @@ async def _supersede(node: Node, record: Record) -> None:
             await node.ledger.drop(other.uid)
 
 
-async def _mark(node: Node, asked: Asked) -> ElasticGPU:
+async def _mark(node: Node, asked: Asked, record: Record) -> ElasticGPU:
     """Step 4. Raises Refused if the device is not the claim's any more."""
+    grows = node.plugin(asked.device).grows
 
     def finalized(device: ElasticGPU) -> ElasticGPU:
         check_device(device, asked.claim)
@@ -76,7 +91,12 @@ async def _mark(node: Node, asked: Asked) -> ElasticGPU:
     def prepared(device: ElasticGPU) -> ElasticGPU:
         check_device(device, asked.claim)
         rows, uid = device.status.prepared_for, asked.pod.uid
-        return device if uid in rows else device.with_status(prepared_for=[*rows, uid])
+        if uid in rows:
+            return device
+        marked = device.with_status(prepared_for=[*rows, uid])
+        if rows or not grows:
+            return marked
+        return marked.with_status(prepared_memory=format_bytes(record.device.memory_bytes))
 
     try:
         # Read once more: `resolve` read before we had the lock, and a pod that left meanwhile took

@@ -15,6 +15,7 @@ from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.names import NODE_FINALIZER
 from elasticgpu.cluster.backoff import jittered
 from elasticgpu.errors import ElasticGPUError, NotFound
+from elasticgpu.rules.growing import RESIZED
 
 from .ledger import Record
 from .node import Node, ask_plugin
@@ -73,7 +74,13 @@ def without_row(device: ElasticGPU, record: Record) -> ElasticGPU:
     """The device, no longer prepared for the record's pod; the same object if it is not."""
     rows = device.status.prepared_for
     left = [uid for uid in rows if uid != record.pod.uid]
-    return device.with_status(prepared_for=left) if len(left) < len(rows) else device
+    if len(left) == len(rows):
+        return device
+    device = device.with_status(prepared_for=left)
+    if left or device.status.prepared_memory is None:
+        return device
+    others = [one for one in device.status.conditions if one.type != RESIZED]
+    return device.with_status(prepared_memory=None, conditions=others)
 
 
 def unmarked(device: ElasticGPU) -> ElasticGPU:

@@ -17,7 +17,7 @@ from elasticgpu.cluster.clock import timestamp
 from elasticgpu.cluster.events import Recorder
 from elasticgpu.cluster.workqueue import WorkQueue
 from elasticgpu.errors import Forbidden, Invalid, NotFound, Refused, Retry
-from elasticgpu.rules import binding, company, transaction, upkeep
+from elasticgpu.rules import binding, company, growing, transaction, upkeep
 from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.company import Forget, GiveUp, Later
 from elasticgpu.rules.decisions import (
@@ -30,12 +30,13 @@ from elasticgpu.rules.decisions import (
     Unbind,
     Wait,
 )
+from elasticgpu.rules.growing import Grow, Short
 from elasticgpu.rules.seeking import CompanyView, Place, StartAnew
 
 from .companies import company_view
 from .creating import create, provision
 from .placing import Pauses, give_up, place
-from .views import upkeep_view
+from .views import growth_view, upkeep_view
 from .waking import Waking
 from .world import World
 
@@ -118,14 +119,36 @@ class Binder:
         device = self.world.device_of(claim)
         if device is None or claim.terminating or claim.status.phase != transaction.BOUND:
             return
-        new = upkeep.kept(upkeep_view(self.world, claim, device), now=timestamp())
+        device, short = await self._grown(claim, device)
+        view = upkeep_view(self.world, claim, device, short)
+        new = upkeep.kept(view, now=timestamp())
+        crowded = short is not None and short.reason == growing.NO_ROOM
+        if new == claim or (crowded and self._said_lately(claim, growing.RESIZED, growing.NO_ROOM)):
+            return
         await self._write(claim, new, "status")
         for said in new.status.conditions:
             was = find_condition(claim.status.conditions, said.type)
-            if said.type in (upkeep.RESIZED, upkeep.COLOCATED) and said != was:
+            if said.type in (growing.RESIZED, upkeep.COLOCATED) and said != was:
                 self.recorder.event(claim, "Warning", said.reason, said.message, action="Bind")
         if claim.status.excluded_nodes and not new.status.excluded_nodes:
             self.pauses.forget(claim.key)
+
+    async def _grown(
+        self, claim: ElasticGPUClaim, device: ElasticGPU
+    ) -> tuple[ElasticGPU, Short | None]:
+        """The device, larger if the claim asks for more and there is room; and what it still is
+        short of. Who waits for room is asked again when some is given back."""
+        match growing.decide(growth_view(self.world, claim, device)):
+            case Grow(larger):
+                larger = await self.world.grow(larger)
+                after = growing.decide(growth_view(self.world, claim, larger))
+                return larger, after if isinstance(after, Short) else None
+            case Short(reason) as short:
+                if reason == growing.NO_ROOM:
+                    self.waking.waiting.add(claim.key)
+                return device, short
+            case None:
+                return device, None
 
     def _ask_company(self, view: CompanyView) -> None:
         """What one of them has got further may be what the others wait for."""
@@ -209,20 +232,20 @@ class Binder:
 
     async def _report(self, claim: ElasticGPUClaim, why: Wait | Lost, class_name: str) -> None:
         new = binding.unserved(claim, why, class_name, now=timestamp())
-        if new == claim or self._said_lately(claim, why):
+        if new == claim or self._said_lately(claim, "Bound", why.reason):
             return
         await self._write(claim, new, "status")
         kind = why.event if isinstance(why, Wait) else "Warning"
         if kind is not None:
             self.recorder.event(claim, kind, why.reason, why.message, action="Bind")
 
-    def _said_lately(self, claim: ElasticGPUClaim, why: Wait | Lost) -> bool:
+    def _said_lately(self, claim: ElasticGPUClaim, kind: str, reason: str) -> bool:
         """Whether only the figures of a sentence changed, soon after it was written: that can wait,
         or every change of a full cluster would be written on every claim that waits."""
-        bound = find_condition(claim.status.conditions, "Bound")
+        said = find_condition(claim.status.conditions, kind)
         now = asyncio.get_running_loop().time()
         since = now - self.said.get(claim.key, -PATIENCE)
-        if bound is not None and bound.reason == why.reason and since < PATIENCE:
+        if said is not None and said.reason == reason and since < PATIENCE:
             self.queue.add_after(claim.key, PATIENCE - since)
             return True
         self.said[claim.key] = now

@@ -22,6 +22,7 @@ from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.decisions import ClaimView
 from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
+from elasticgpu.rules.growing import GrowthView, Short
 from elasticgpu.rules.handing import PodView
 from elasticgpu.rules.holders import HoldersView, holds
 from elasticgpu.rules.nodes import closed, lost
@@ -109,7 +110,22 @@ def _untaken(world: World, device: ElasticGPU, claim: ElasticGPUClaim) -> bool:
     return world.taken.get(device.name, claim.uid) == claim.uid
 
 
-def upkeep_view(world: World, claim: ElasticGPUClaim, device: ElasticGPU) -> UpkeepView:
+def growth_view(world: World, claim: ElasticGPUClaim, device: ElasticGPU) -> GrowthView:
+    """What decides about the size of a bound claim's device."""
+    plugin = world.plugins.get(device.spec.source.driver)
+    names = {part.gpu for part in device.spec.source.devices}
+    cards = {name: world.ledger.card(name, without=device.name) for name in names}
+    return GrowthView(
+        claim=claim,
+        device=_candidate(world, device),
+        grows=plugin is not None and plugin.grows,
+        cards={name: card for name, card in cards.items() if card is not None},
+    )
+
+
+def upkeep_view(
+    world: World, claim: ElasticGPUClaim, device: ElasticGPU, short: Short | None
+) -> UpkeepView:
     """What a bound claim may have to say."""
     pods = [p for p in world.pods.by_index("claim", claim.key) if not p.finished]
     living = [pod for pod in pods if not pod.terminating]
@@ -121,9 +137,10 @@ def upkeep_view(world: World, claim: ElasticGPUClaim, device: ElasticGPU) -> Upk
     homes = ((name, who, world.device_of(other)) for name, who, other in others if other)
     return UpkeepView(
         claim=claim,
-        device=_candidate(world, device),
+        device=device,
         beside={name: (home.spec.node_name, who) for name, who, home in homes if home},
         awaited=any(not pod.spec.node_name for pod in living),
+        short=short,
     )
 
 

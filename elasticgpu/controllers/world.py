@@ -23,6 +23,7 @@ from elasticgpu.api.meta import Key
 from elasticgpu.api.names import PODS_LABEL
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import Change, Informer
+from elasticgpu.errors import Forbidden, Invalid, NotFound
 from elasticgpu.provisioner import Provisioner, Request, build
 from elasticgpu.rules.classes import in_effect
 from elasticgpu.rules.ledger import Ledger
@@ -59,6 +60,8 @@ class World:
         self.stock = Stock()
         self.assumed: dict[str, ElasticGPU] = {}
         """Devices being made, or whose create was never answered, by name: they hold room."""
+        self.growing: dict[str, ElasticGPU] = {}
+        """Devices that are being written with more memory, by name: they hold that much already."""
         self.taken: dict[str, str] = {}
         """Free devices a bind has chosen and not yet written: name → claim uid."""
         self.granting: dict[Key, frozenset[str]] = {}
@@ -155,15 +158,25 @@ class World:
     def _device_changed(self, change: Change[ElasticGPU]) -> None:
         if change.new is not None:
             self.assumed.pop(change.new.name, None)
-            self.ledger.set_device(change.new)
+            self.ledger.set_device(self._largest(change.new))
             self.stock.put(change.new)
         elif change.old is not None:
+            self.growing.pop(change.old.name, None)
             self.stock.drop(change.old.name)
             if change.old.name not in self.assumed:
                 self.ledger.drop_device(change.old.name)
         held, holds_now = (device is not None and holds_room(device) for device in pair(change))
         if held and not holds_now:
             self._tell_freed()
+
+    def _largest(self, device: ElasticGPU) -> ElasticGPU:
+        """The device as it counts. A growth that was sent for one version of it can only come true
+        at that version: any other says what became of it."""
+        sent = self.growing.get(device.name)
+        if sent and sent.metadata.resource_version == device.metadata.resource_version:
+            return sent
+        self.growing.pop(device.name, None)
+        return device
 
     def on_freed(self, handler: Callable[[], None]) -> None:
         """Call `handler` whenever a device gives room back, or a node takes new ones again."""
@@ -214,6 +227,18 @@ class World:
             self._tell_freed()
         else:
             self.ledger.set_device(stored)
+
+    async def grow(self, larger: ElasticGPU) -> ElasticGPU:
+        """Write a device that has more memory, which counts from now on; unless it is refused for
+        certain, until it is known what became of it."""
+        self.growing[larger.name] = larger
+        self.ledger.set_device(larger)
+        try:
+            return await self.replace(larger)
+        except (Forbidden, Invalid, NotFound):
+            self.growing.pop(larger.name, None)
+            self.forget(larger)
+            raise
 
     @contextmanager
     def locked(self, keys: Iterable[Key]) -> Iterator[None]:

@@ -5,7 +5,7 @@ The match has several dimensions (core, memory, cards); its order is determinist
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elasticgpu.api.claim import ElasticGPUClaim, LabelSelector, Requirement
 from elasticgpu.api.elasticgpu import ElasticGPU
@@ -28,6 +28,10 @@ class Candidate:
     device: ElasticGPU
     cards: tuple[GPU, ...] = ()
     closed: str = ""
+
+    def of(self, device: ElasticGPU) -> Candidate:
+        """Another state of the device, on the same cards."""
+        return replace(self, device=device)
 
 
 def unsuitable(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.meta import Condition, find_condition
-from elasticgpu.api.vocabulary import CORE, MEMORY, MEMORY_PERCENTAGE
-from elasticgpu.rules.fitting import Candidate
-from elasticgpu.rules.upkeep import COLOCATED, RESIZED, UpkeepView, kept
+from elasticgpu.rules.growing import RESIZED, Short
+from elasticgpu.rules.upkeep import COLOCATED, UpkeepView, kept
 
-from .build import LATER, NOW, card, claim, device, ref
+from .build import LATER, NOW, claim, device, ref
 
 BOUND = Condition(type="Bound", status="True", reason="Bound", last_transition_time=NOW)
 HAS = device(of=ref(claim()), phase="Bound")
@@ -18,18 +15,17 @@ HAS = device(of=ref(claim()), phase="Bound")
 
 def train(**more: object) -> ElasticGPUClaim:
     of = claim(named="egpu-a", completed=True, **more)  # type: ignore[arg-type]
-    return of.with_status(phase="Bound", conditions=[BOUND])
+    return of.with_status(phase="Bound", conditions=[BOUND], capacity=dict(HAS.spec.capacity))
 
 
 def look(
     of: ElasticGPUClaim,
     beside: dict[str, tuple[str, str]] | None = None,
     *,
-    cards: bool = True,
     awaited: bool = False,
+    short: Short | None = None,
 ) -> ElasticGPUClaim:
-    found = Candidate(HAS, (card(),) if cards else ())
-    return kept(UpkeepView(of, found, beside or {}, awaited), now=LATER)
+    return kept(UpkeepView(of, HAS, beside or {}, awaited, short), now=LATER)
 
 
 def said(of: ElasticGPUClaim, kind: str) -> str:
@@ -44,27 +40,20 @@ def test_nothing_to_say_changes_nothing() -> None:
     assert look(one, {"eval": ("node-a", "pod web"), "far": ("", "pod web")}) is one
 
 
-GREW: list[tuple[dict[str, int | str], bool, str]] = [
-    ({CORE: 20, MEMORY: "10Gi"}, True, "has 10% core, not 20%"),
-    ({CORE: 10, MEMORY: "11Gi"}, True, "has 10737418240 bytes of memory, not 11811160064"),
-    ({MEMORY_PERCENTAGE: 50}, True, "has less than 50% of its card's memory"),
-    ({MEMORY_PERCENTAGE: 50}, False, ""),
-    ({CORE: 5}, True, ""),
-]
+def test_short_until_it_is_not() -> None:
+    """Why, in the words of what decided; taken away afterwards."""
+    one = look(train(), short=Short("NoRoom", "no room"))
+    condition = find_condition(one.status.conditions, RESIZED)
+    assert condition is not None
+    assert (condition.status, condition.reason, condition.message) == ("False", "NoRoom", "no room")
+    assert look(one, short=Short("NoRoom", "no room")) == one
+    assert look(one).status.conditions == [BOUND]
 
 
-@pytest.mark.parametrize(("requests", "cards", "short"), GREW)
-def test_a_request_that_grew(requests: dict[str, int | str], cards: bool, short: str) -> None:
-    """What it has, and what to do for more; nothing while its cards are not known."""
-    more = "a bound claim keeps its device. For more, make a new claim and let the pods use that"
-    want = f"egpu-a {short}: {more}" if short else ""
-    assert said(look(train(requests=requests), cards=cards), RESIZED) == want
-
-
-def test_a_request_that_became_nonsense() -> None:
-    """The sentence of the vocabulary."""
-    asks = train(requests={CORE: 0})
-    assert said(look(asks), RESIZED) == f"{CORE} is 0: ask for more than nothing"
+def test_what_it_has() -> None:
+    """The size of its device, which may have grown since they were bound."""
+    one = train().with_status(capacity={})
+    assert look(one).status.capacity == HAS.spec.capacity
 
 
 def test_apart_until_it_is_not() -> None:

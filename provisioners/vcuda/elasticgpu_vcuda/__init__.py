@@ -29,6 +29,7 @@ class VCUDA(Provisioner):
 
     name = "elasticgpu.io/vcuda"
     parameters: VCUDAParameters = VCUDAParameters()
+    grows = True
 
     def place(self, want: Demand, node: NodeView) -> Slice | None:
         """Shares of the best cards that are not cut into as many as the class allows."""
@@ -80,6 +81,15 @@ class VCUDA(Provisioner):
             device_nodes=host.nodes(*(part.gpu for part in cards.parts)),
             mounts=mounts,
         )
+
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        """The limits in the region are read at each allocation: new ones act at once.
+
+        Raises Refused if the region cannot be understood any more.
+        """
+        place = Place.of(device, host)
+        if host.files.exists(place.region):
+            container.allow(place, Cards.of(device, host), host)
 
     async def unprepare(self, device: ElasticGPU, host: Host) -> None:
         """The region goes, with the directory it is in."""

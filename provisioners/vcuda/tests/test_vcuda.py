@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import replace
+from mmap import mmap
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 import yaml
 from elasticgpu_vcuda import VCUDA
-from elasticgpu_vcuda.region import Region
+from elasticgpu_vcuda.region import Region, memory_limit
 
+from elasticgpu.agent.local import LocalFiles
 from elasticgpu.api.elasticgpu import DeviceSource, ElasticGPUSpec
 from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
 from elasticgpu.api.gpuclass import ElasticGPUClass
@@ -313,6 +315,30 @@ def test_a_region_that_somebody_broke() -> None:
     where.files.patch(OWN / "egpu-1" / "egpu-1.cache", 0, bytes(4))
     with pytest.raises(Refused, match=r"egpu-1.cache is no region of version 1.2: end the pods"):
         prepared(SHARE, where)
+
+
+def test_memory_grows_under_those_who_use_it(tmp_path: Path) -> None:
+    """A process that has the region mapped sees the new limit at once, and nothing else changes."""
+    where = node(card("c0", bus="2"), card("c1", bus="1"))
+    machine = replace(where.machine, files=LocalFiles(), run_dir=tmp_path)
+    host = replace(where.host(VCUDA.name), machine=machine)
+    plugin = VCUDA().tuned({"library": __file__})
+    finish(plugin.prepare(device(part("c0", 30, 3000), part("c1", 20, 2000)), host))
+    file = tmp_path / "elasticgpu.io_vcuda" / "egpu-1" / "egpu-1.cache"
+    with file.open("r+b") as opened, mmap(opened.fileno(), 0) as mapped:
+        before = bytes(mapped)
+        for _ in range(2):
+            finish(plugin.resize(device(part("c0", 30, 4000), part("c1", 20, 2000)), host))
+        at, limit = memory_limit(1, 4000 * MI)
+        assert bytes(mapped) == before[:at] + limit + before[at + 8 :]
+        assert Region.decode(bytes(mapped), 2).memory == (2000 * MI, 4000 * MI)
+
+
+def test_there_is_nothing_to_resize() -> None:
+    """Whoever has no region has no limit."""
+    where = node(card("c0"))
+    finish(VCUDA().resize(SHARE, where.host(VCUDA.name)))
+    assert where.files.left() == [LIBRARY]
 
 
 def test_unprepare_leaves_nothing() -> None:
