@@ -175,7 +175,8 @@ class World:
         sent = self.growing.get(device.name)
         if sent and sent.metadata.resource_version == device.metadata.resource_version:
             return sent
-        self.growing.pop(device.name, None)
+        if self.growing.pop(device.name, None) is not None:
+            self._tell_freed()
         return device
 
     def on_freed(self, handler: Callable[[], None]) -> None:
@@ -238,6 +239,7 @@ class World:
         except (Forbidden, Invalid, NotFound):
             self.growing.pop(larger.name, None)
             self.forget(larger)
+            self._tell_freed()
             raise
 
     @contextmanager

@@ -20,6 +20,7 @@ HANDING = ("tests/rules/handing",)
 STORE = ("tests/transport/test_store.py",)
 QUANTITY = ("tests/api/test_quantity.py",)
 VOCABULARY = ("tests/rules/test_vocabulary.py",)
+GROWING = ("tests/rules/test_growing.py",)
 KINDS = ("tests/api/test_kinds.py", "tests/api/test_stored.py")
 CONDITIONS = ("tests/api/test_conditions.py",)
 QUEUE = ("tests/transport/test_workqueue.py",)
@@ -138,6 +139,48 @@ FAULTS = [
         "return waiting.isdisjoint(said.excluded_for or waiting)",
         "return not waiting",
         ("tests/rules/test_exclusion.py",),
+    ),
+    Fault(
+        "a device grows on a card without room",
+        "elasticgpu/rules/growing.py",
+        "said := _lacks(part, view)",
+        "said := None",
+        GROWING,
+    ),
+    Fault(
+        "a device that grew shrinks on the cards where it was larger",
+        "elasticgpu/rules/growing.py",
+        "return part if part.memory_bytes >= least else part",
+        "return part",
+        GROWING,
+    ),
+    Fault(
+        "the room of a growth counts only once it is written",
+        "elasticgpu/controllers/world.py",
+        "        self.growing[larger.name] = larger\n        self.ledger.set_device(larger)\n",
+        "        self.growing[larger.name] = larger\n",
+        ("tests/controllers/test_growing.py",),
+    ),
+    Fault(
+        "a growth without an answer is forgotten with the next list",
+        "elasticgpu/controllers/world.py",
+        "if sent and sent.metadata.resource_version == device.metadata.resource_version:",
+        "if sent and sent == device:",
+        ("tests/controllers/test_growing.py",),
+    ),
+    Fault(
+        "the node does not judge what grew",
+        "elasticgpu/agent/judge.py",
+        "    return Room(cards.values(), map(_taking, others.values())).lacks(_taking(device))\n",
+        "    return None\n",
+        ("tests/agent/test_resize.py",),
+    ),
+    Fault(
+        "a pod in between gets what nobody judged",
+        "elasticgpu/agent/materialise.py",
+        "    return record.but(device=next(there, record.device))\n",
+        "    return record\n",
+        ("tests/agent/test_resize.py",),
     ),
     Fault(
         "a device is released under a claim that lives",
