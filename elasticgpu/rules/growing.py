@@ -21,7 +21,7 @@ from elasticgpu.api.vocabulary import MEMORY, Demand, demand
 from .fitting import Candidate, falls_short
 from .fleet import CardView
 from .ledger import shortage
-from .placement import unfit
+from .placement import Wish, unfit
 
 RESIZED = "Resized"
 """Type of the condition, of claims and devices. It is there only while something is missing."""
@@ -106,7 +106,7 @@ def _lacks(part: CardSlice, view: GrowthView) -> str | None:
     if card is None:
         return f"there is no GPU object {part.gpu}"
     driver = view.device.device.spec.source.driver
-    said = unfit(None, driver, card) or shortage(part.core, part.memory_bytes, card)
+    said = unfit(Wish(Demand()), driver, card) or shortage(part.core, part.memory_bytes, card)
     return said and f"{part.gpu}: {said}"
 
 

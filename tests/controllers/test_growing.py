@@ -87,6 +87,11 @@ class Grounds:
         found = find_condition(claim.status.conditions, "Resized") if claim else None
         return (found.reason, found.message) if found else ("", "")
 
+    async def said(self) -> tuple[str, str]:
+        """The same, once there is one."""
+        await self.stage.until(lambda: self.says()[0])
+        return self.says()
+
 
 @pytest.fixture
 async def grounds(hasty: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Grounds]:
@@ -115,9 +120,7 @@ async def test_core_does_not(grounds: Grounds) -> None:
     await grounds.start()
     await grounds.bind("train")
     grounds.want("12Gi", core=20)
-    reason, message = await grounds.stage.until(
-        lambda: grounds.says() if grounds.says()[0] else None
-    )
+    reason, message = await grounds.said()
     assert reason == "DeviceTooSmall"
     assert "has 10% core, not 20%: a bound claim keeps its device, but for its memory" in message
     assert grounds.has() == ("10Gi", 10, "10Gi")
@@ -131,7 +134,7 @@ async def test_waits_for_room(grounds: Grounds) -> None:
     await grounds.bind("train", "other")
     assert grounds.device().spec.node_name == grounds.device("other").spec.node_name
     grounds.want("795Gi")
-    reason, message = await stage.until(lambda: grounds.says() if grounds.says()[0] else None)
+    reason, message = await grounds.said()
     assert (reason, grounds.has()[1]) == ("NoRoom", 10)
     assert message.endswith("790Gi of 800Gi memory free, 795Gi wanted")
     stage.delete("other")
