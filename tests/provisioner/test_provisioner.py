@@ -317,3 +317,11 @@ def test_discover_refuses_two_of_a_name(publish: Publish) -> None:
     publish(("example.com/plugin", "Plugin"), ("example.com/plugin", "Plugin"))
     with pytest.raises(Refused, match=r"two provisioners are called example\.com/plugin"):
         discover()
+
+
+def test_a_device_in_use_stays_as_large_as_it_is() -> None:
+    """Unless the plugin says that its devices grow."""
+    device = build(Plain.name, request())
+    with pytest.raises(Refused, match="example.com/plain cannot give a device more memory"):
+        finish(Plain().resize(device, host=None))  # type: ignore[arg-type] # it is not looked at
+    assert not Plain.grows
