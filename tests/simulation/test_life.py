@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from elasticgpu.cluster.client import MERGE_PATCH
+
 from .conftest import Object, World
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -152,3 +154,25 @@ async def test_a_pod_waits_while_no_node_suits_it(world: World) -> None:
     )
     found = await world.phase(f"{PODS}/p", "Running")
     assert found["spec"]["nodeName"] == "node-1"
+
+
+async def test_a_claim_grows_under_its_pod(world: World) -> None:
+    """Controller, then agent, then the claim no longer says that something is missing."""
+    body = {"metadata": {"name": "live"}, "spec": {"provisioner": "elasticgpu.io/vcuda"}}
+    await world.make(f"{OURS}/elasticgpuclasses", body)
+    await world.make(CLAIMS, claim("a", elasticGPUClassName="live"))
+    await world.make(PODS, pod("p", "a"))
+    await world.phase(f"{PODS}/p", "Running")
+    more = {"spec": {"resources": {"requests": {"elasticgpu.io/gpu-memory": "3Gi"}}}}
+    await world.cluster.client.raw("PATCH", f"{CLAIMS}/a", body=more, content_type=MERGE_PATCH)
+
+    async def done() -> bool:
+        grown = await world.get(f"{CLAIMS}/a")
+        device = await world.get(f"{OURS}/elasticgpus/{grown['spec']['elasticGPUName']}")
+        has = grown["status"]["capacity"]["elasticgpu.io/gpu-memory"]
+        missing = [c for c in grown["status"]["conditions"] if c["type"] == "Resized"]
+        return device["status"].get("preparedMemory") == has == "3Gi" and not missing
+
+    await world.until(done)
+    await world.delete(f"{PODS}/p")
+    await world.phase(f"{PODS}/p", "")
