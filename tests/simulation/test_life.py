@@ -6,7 +6,7 @@ from typing import Any
 
 from elasticgpu.cluster.client import MERGE_PATCH
 
-from .conftest import Object, World
+from .conftest import CLASS, Object, World
 
 PODS = "/api/v1/namespaces/default/pods"
 OURS = "/apis/elasticgpu.io/v1alpha1"
@@ -158,8 +158,8 @@ async def test_a_pod_waits_while_no_node_suits_it(world: World) -> None:
 
 async def test_a_claim_grows_under_its_pod(world: World) -> None:
     """Controller, then agent, then the claim no longer says that something is missing."""
-    body = {"metadata": {"name": "live"}, "spec": {"provisioner": "elasticgpu.io/vcuda"}}
-    await world.make(f"{OURS}/elasticgpuclasses", body)
+    named = {"metadata": {"name": "live"}, "spec": {"provisioner": "elasticgpu.io/vcuda"}}
+    await world.make(f"{OURS}/elasticgpuclasses", CLASS | named)
     await world.make(CLAIMS, claim("a", elasticGPUClassName="live"))
     await world.make(PODS, pod("p", "a"))
     await world.phase(f"{PODS}/p", "Running")
