@@ -322,6 +322,6 @@ def test_discover_refuses_two_of_a_name(publish: Publish) -> None:
 def test_a_device_in_use_stays_as_large_as_it_is() -> None:
     """Unless the plugin says that its devices grow."""
     device = build(Plain.name, request())
-    with pytest.raises(Refused, match="example.com/plain cannot give a device more memory"):
+    with pytest.raises(Refused, match="plain cannot give a device more memory"):
         finish(Plain().resize(device, host=None))  # type: ignore[arg-type] # it is not looked at
     assert not Plain.grows
