@@ -191,6 +191,10 @@ class Provisioner(ABC):
     mig: ClassVar[bool] = False
     """Whether its devices are instances of cards in MIG mode; all others get cards that are not."""
 
+    verified: ClassVar[bool] = False
+    """Whether somebody has seen it work on hardware; until then its classes say `Verified: False`.
+    """
+
     concurrency: ClassVar[int] = 8
     """Calls of `provision` and `release` under way at once, at most."""
 

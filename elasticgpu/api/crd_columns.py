@@ -21,6 +21,7 @@ CATEGORY = "elastic-gpu"
 `kubectl get gpu card-0` as a question to all five kinds and refuse it."""
 
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
+_ACCEPTED = '.status.conditions[?(@.type=="ParametersAccepted")]'
 _BOUND = '.status.conditions[?(@.type=="Bound")].message'
 
 COLUMNS: dict[str, list[Column]] = {
@@ -62,7 +63,10 @@ COLUMNS: dict[str, list[Column]] = {
         Column("ReclaimPolicy", ".spec.reclaimPolicy"),
         Column("BindingMode", ".spec.eGPUBindingMode"),
         Column("Default", r".metadata.annotations.elasticgpu\.io/is-default-class"),
+        Column("Accepted", f"{_ACCEPTED}.status"),
         _AGE,
+        Column("Verified", '.status.conditions[?(@.type=="Verified")].status', wide=True),
+        Column("Message", f"{_ACCEPTED}.message", wide=True),
     ],
 }
 

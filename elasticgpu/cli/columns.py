@@ -13,6 +13,7 @@ from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.meta import KubeObject, find_condition
 from elasticgpu.api.quantity import to_int
 from elasticgpu.api.vocabulary import CORE, MEMORY, Demand, demand, describe
+from elasticgpu.rules.accepting import PARAMETERS_ACCEPTED, VERIFIED
 
 from .printing import age, memory, room
 
@@ -139,6 +140,16 @@ def _parameters(gpu_class: ElasticGPUClass, _: Context) -> str:
     return ",".join(f"{name}={value}" for name, value in gpu_class.spec.parameters.items())
 
 
+def _says(kind: str) -> Callable[[ElasticGPUClass, Context], str]:
+    """The status of the class's condition of this type; empty if nobody has judged it yet."""
+
+    def status(gpu_class: ElasticGPUClass, _: Context) -> str:
+        found = find_condition(gpu_class.status.conditions, kind)
+        return found.status if found else ""
+
+    return status
+
+
 CLAIMS: tuple[Column[ElasticGPUClaim], ...] = (
     Column("NAME", _name),
     Column("PHASE", lambda claim, _: phase(claim)),
@@ -186,6 +197,8 @@ CLASSES: tuple[Column[ElasticGPUClass], ...] = (
     Column("PROVISIONER", lambda found, _: found.spec.provisioner),
     Column("RECLAIM", lambda found, _: found.spec.reclaim_policy),
     Column("BINDING", lambda found, _: found.spec.egpu_binding_mode),
+    Column("ACCEPTED", _says(PARAMETERS_ACCEPTED)),
+    Column("VERIFIED", _says(VERIFIED)),
     Column("PLACEMENT", lambda c, _: f"{c.spec.placement.node}/{c.spec.placement.card}", wide=True),
     Column("PARAMETERS", _parameters, wide=True),
     Column("AGE", _age),

@@ -13,6 +13,7 @@ from elasticgpu.cluster.lease import Elector
 from elasticgpu.provisioner import Provisioner, discover
 
 from .binder import Binder
+from .classes import Classes
 from .holders import Holders
 from .inventory import Inventory
 from .nodes import Nodes
@@ -77,6 +78,7 @@ async def control(
         binder,
         Reclaimer(world, recorder),
         Protection(world, recorder),
+        Classes(world, recorder),
         Holders(world),
         Nodes(world),
         pods,

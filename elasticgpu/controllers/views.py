@@ -17,6 +17,7 @@ from elasticgpu.api.names import device_name
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.cluster.clock import timestamp
 from elasticgpu.errors import NotFound, Refused
+from elasticgpu.rules.accepting import ClassView
 from elasticgpu.rules.allocation import allocated_device
 from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.decisions import ClaimView
@@ -58,6 +59,14 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         nodes=world.ledger,
         company=_in_company(claim, gpu_class),
     )
+
+
+def class_view(world: World, gpu_class: ElasticGPUClass) -> ClassView:
+    """What is to be said of a class."""
+    plugin = world.plugins.get(gpu_class.spec.provisioner)
+    _, misfit = _placer(world, gpu_class)
+    installed = tuple(sorted(world.plugins))
+    return ClassView(gpu_class, installed, misfit, plugin.verified if plugin else None)
 
 
 def _placer(world: World, gpu_class: ElasticGPUClass | None) -> tuple[Placer | None, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from elasticgpu.api.claim import ClaimSpec, ElasticGPUClaim, ResourceRequests
@@ -59,12 +60,14 @@ class Stage:
         self.server.add(ElasticGPUClass(metadata=meta, spec=spec))
 
     async def start(self, *more: Provisioner, without: str = "") -> None:
-        """Start the controllers, and wait until they lead."""
+        """Start the controllers; wait until they lead, and all classes say what they are."""
         plugins = {p.name: p for p in (self.backend, self.plain, *more) if p.name != without}
         self.client, ready = MemoryClient(self.server), asyncio.Event()
         work = control(self.client, ControllerConfig(identity="test", workers=4), plugins, ready)
         self._task = asyncio.create_task(work)
         await asyncio.wait_for(ready.wait(), 30)
+        classes = partial(self.server.all, ElasticGPUClass)
+        await self.until(lambda: all(one.status.conditions for one in classes()))
 
     async def kill(self) -> None:
         """End them at once: nothing of them reaches the server any more."""

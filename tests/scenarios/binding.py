@@ -11,6 +11,7 @@ MADE = {
     "claim train": "Bound egpu-<train> completed by-controller",
     "device egpu-<train>": "Bound train by-controller provisioned",
 }
+JUDGE = ["class gold status"]
 MAKE = ["device egpu-<train> created", *bind("egpu-<train>")[1:]]
 HUGE = 2**62
 """Bytes; three of them are more than a signed number of 64 bits holds."""
@@ -259,23 +260,27 @@ SCENARIOS = [
         51,
         case="a default appears",
         given=[claim(of_class=None), card()],
-        when=[create(gpu_class(default=True))],
+        when=[create(gpu_class(default=True, judged=False))],
         then=MADE,
         fields={"claim train spec.elasticGPUClassName": "gold"},
-        writes=[*says("Normal", "NoClass", "claim train"), *MAKE],
+        writes=[[*says("Normal", "NoClass", "claim train"), *MAKE], JUDGE],
         events=["Normal NoClass claim train"],
     ),
     Scenario(
         51,
         case="the newest of two",
         given=[gpu_class("agate", default=True), card()],
-        when=[later(1.1), create(gpu_class("gold", default=True)), create(claim(of_class=None))],
+        when=[
+            later(1.1),
+            create(gpu_class("gold", default=True, judged=False)),
+            create(claim(of_class=None)),
+        ],
         then=MADE,
         fields={
             "claim train spec.elasticGPUClassName": "gold",
             "claim train status.className": "gold",
         },
-        writes=MAKE,
+        writes=[MAKE, JUDGE],
     ),
     Scenario(
         51,
@@ -287,7 +292,7 @@ SCENARIOS = [
             device("d1", of_class="", owner="old", phase="Bound", protected=True),
             card(),
         ],
-        when=[create(gpu_class(default=True))],
+        when=[create(gpu_class(default=True, judged=False))],
         then={
             "claim named": "Pending UnknownClass",
             "claim none": "Pending NoDevice",
@@ -302,6 +307,7 @@ SCENARIOS = [
         writes=[
             says("Warning", "UnknownClass", "claim named"),
             says("Normal", "NoDevice", "claim none"),
+            JUDGE,
         ],
         events=["Warning UnknownClass claim named", "Normal NoDevice claim none"],
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.names import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -20,6 +21,7 @@ from elasticgpu.api.names import (
 )
 from elasticgpu.api.names import DRIVER as DRA
 from elasticgpu.api.vocabulary import CORE, MEMORY
+from elasticgpu.rules.accepting import ClassView, judge
 from elasticgpu.rules.allocation import on_node
 from elasticgpu.rules.entries import LABELS, SPEC
 from elasticgpu.rules.nodes import OUT_OF_SERVICE
@@ -130,11 +132,22 @@ def gpu_class(
     policy: str = "Delete",
     provisioner: str = DRIVER,
     mode: str = "Immediate",
+    judged: bool = True,
 ) -> Object:
-    """A class."""
+    """A class, of which the controllers have said what there is to say, or not yet."""
     marks = {DEFAULT_CLASS_ANNOTATION: "true"} if default else {}
     spec = {"provisioner": provisioner, "reclaimPolicy": policy, "eGPUBindingMode": mode}
-    return _object("ElasticGPUClass", {"name": marked(name), "annotations": marks}, spec)
+    made = _object("ElasticGPUClass", {"name": marked(name), "annotations": marks}, spec)
+    return {**made, "status": {"conditions": _judged(made)}} if judged else made
+
+
+def _judged(made: Object) -> list[Object]:
+    """What the controllers say of such a class, once it has its first generation."""
+    new = ElasticGPUClass.model_validate(made).with_metadata(generation=1)
+    known = new.spec.provisioner == DRIVER
+    said = judge(ClassView(new, (DRIVER,), verified=False if known else None))
+    assert said is not None
+    return [condition.wire() for condition in said.conditions]
 
 
 def card(name: str = "c1", *, node: str = "n1", memory: str = "80Gi") -> Object:
