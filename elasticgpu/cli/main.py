@@ -16,6 +16,7 @@ import click
 from .processes import agent, controller, crds, demo
 from .questions import get, release, tree, why
 from .standing import apiserver
+from .writing import new_provisioner
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 and the signal's number."""
@@ -46,5 +47,5 @@ def main() -> None:
     """GPUs on Kubernetes as easy to share as disks."""
 
 
-for command in (get, tree, why, release, controller, agent, crds, apiserver, demo):
+for command in (get, tree, why, release, controller, agent, crds, apiserver, demo, new_provisioner):
     main.add_command(command)
