@@ -35,7 +35,7 @@ from elasticgpu.api.meta import GROUP, ObjectMeta
 from elasticgpu.api.quantity import MI, format_bytes, memory_bytes
 from elasticgpu.errors import Refused
 
-from .models import MODELS, CardModel, known
+from .models import MODELS, PCI_DEVICE_IDS, CardModel, known
 from .naming import card_name
 
 ANY_NODE = "*"
@@ -106,6 +106,7 @@ class Row(Strict):
             memory=format_bytes(memory),
             minor=index,
             pci_bus_id=f"00000000:{index + 1:02X}:00.0",
+            pci_device_id=PCI_DEVICE_IDS.get(model.short, ""),
             numa_node=self.numa_node,
             architecture=architecture,
             compute_capability=self.compute_capability or model.compute_capability,

@@ -60,6 +60,30 @@ MODELS = (
     CardModel("RTX-4090", "NVIDIA GeForce RTX 4090", 24564, "ada", "8.9", 165),
 )
 
+PCI_DEVICE_IDS = {
+    "A100-40GB": "0x20B010DE",
+    "A100-80GB": "0x20B210DE",
+    "A100-PCIE-40GB": "0x20F110DE",
+    "A100-PCIE-80GB": "0x20B510DE",
+    "A800-40GB": "0x20F610DE",
+    "A800-80GB": "0x20F310DE",
+    "A30": "0x20B710DE",
+    "A10": "0x223610DE",
+    "RTX-3090": "0x220410DE",
+    "H100-80GB": "0x233010DE",
+    "H800-80GB": "0x232410DE",
+    "H100-NVL": "0x232110DE",
+    "H100-96GB": "0x233D10DE",
+    "GH200": "0x234210DE",
+    "H200": "0x233510DE",
+    "B200": "0x290110DE",
+    "T4": "0x1EB810DE",
+    "L4": "0x27B810DE",
+    "RTX-4090": "0x268410DE",
+}
+"""PCI ids of device and vendor by short name. Sources: the pci.ids database (pci-ids.ucw.cz), and
+for the cards that MIG cuts the device filters in NVIDIA's mig-parted configurations."""
+
 _BY_NAME = {_name.lower(): _m for _m in MODELS for _name in (_m.short, _m.name)}
 
 

@@ -84,6 +84,9 @@ class GPUStatus(Model):
     memory: Annotated[Bytes, Field(description="Usable bytes of memory.")] = 0
     minor: Annotated[int, Field(ge=0, description="n of /dev/nvidia<n>.")] = 0
     pci_bus_id: Annotated[Label, Field(description="Its place on the PCI bus.")] = ""
+    pci_device_id: Annotated[
+        Label, Field(description="PCI ids of device and vendor, such as 0x233510DE.")
+    ] = ""
     numa_node: Annotated[
         int, Field(description="The NUMA node it is attached to; -1: not known.")
     ] = -1

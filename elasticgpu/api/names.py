@@ -35,6 +35,10 @@ DEVICE_REQUEST = "egpu"
 DEFAULT_CLASS_ANNOTATION = f"{GROUP}/is-default-class"
 """`"true"` on the class that claims without a class get. An admin writes it."""
 
+SERVES_ANNOTATION = f"{GROUP}/serves-resources"
+"""Class annotation: names of resources, with commas between, that mean a claim of this class in
+containers' limits. `elasticgpu import` writes it; who translates vendors' pods reads it."""
+
 BIND_COMPLETED = f"{GROUP}/bind-completed"
 """Claim annotation, written with the claim's device name: from now on a missing half means Lost."""
 

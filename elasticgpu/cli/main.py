@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from .processes import agent, controller, crds, demo
-from .questions import get, release, tree, why
+from .questions import get, imports, release, tree, why
 from .standing import apiserver
 from .writing import new_provisioner
 
@@ -47,5 +47,7 @@ def main() -> None:
     """GPUs on Kubernetes as easy to share as disks."""
 
 
-for command in (get, tree, why, release, controller, agent, crds, apiserver, demo, new_provisioner):
+QUESTIONS = (get, tree, why, release, imports)
+PROCESSES = (controller, agent, crds, apiserver, demo, new_provisioner)
+for command in (*QUESTIONS, *PROCESSES):
     main.add_command(command)

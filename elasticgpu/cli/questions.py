@@ -1,4 +1,4 @@
-"""The commands people type: get, tree, why, release."""
+"""The commands people type: get, tree, why, release, import."""
 
 from __future__ import annotations
 
@@ -97,3 +97,50 @@ def release(
 
     order = releasing.Order(names, target.namespace, delete, dry_run, yes)
     run(target, lambda session: releasing.release(session, order))
+
+
+@click.command("import")
+@click.argument("sources", nargs=-1)
+@click.option(
+    "--node",
+    "nodes",
+    multiple=True,
+    metavar="NAME=ENTRY",
+    help="This node takes this entry, whatever its labels say. Can be given several times.",
+)
+@click.option("--from-cluster", is_flag=True, help="Read the nodes and their cards there.")
+@click.option("--apply", is_flag=True, help="Write to the cluster instead of printing.")
+@click.option("-n", "--namespace", default="", help="Read this namespace's ConfigMaps as well.")
+@targeted
+def imports(
+    target: Target,
+    sources: tuple[str, ...],
+    nodes: tuple[str, ...],
+    from_cluster: bool,
+    apply: bool,
+) -> None:
+    """Import what was written for NVIDIA's plugin and mig-parted.
+
+    SOURCES are files, folders or - with their ConfigMaps; Nodes and GPUs may be among them. Nodes
+    take the entries that their labels nvidia.com/device-plugin.config and nvidia.com/mig.config
+    name. Prints classes, the modes of exactly the cards that are meant, and MIG devices; on
+    stderr what of the configurations is not honoured.
+
+    \b
+      elasticgpu import config.yaml --from-cluster | kubectl apply -f -
+      elasticgpu import -n gpu-operator --apply
+      kubectl get nodes,gpus -o yaml | elasticgpu import config.yaml -
+    """
+    if not (sources or target.namespace):
+        raise click.UsageError("name files with the ConfigMaps, or -n for those of a namespace")
+    from . import importing
+    from .session import run
+
+    pairs = [(name, entry) for name, _, entry in (one.partition("=") for one in nodes)]
+    if not all(entry for _, entry in pairs):
+        raise click.UsageError("--node takes NAME=ENTRY")
+    order = importing.Order(sources, tuple(pairs), target.namespace, apply)
+    if from_cluster or apply or target.namespace:
+        run(target, lambda session: importing.there(session, order))
+    else:
+        importing.here(order)

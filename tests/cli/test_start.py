@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from elasticgpu.cli import questions
 from elasticgpu.cli.main import main
 
-COMMANDS = ("get", "tree", "why", "release", "controller", "agent", "crds", "apiserver")
+COMMANDS = ("get", "tree", "why", "release", "import", "controller", "agent", "crds", "apiserver")
 HEAVY = ("aiohttp", "asyncio", "elasticgpu.api", "kubernetes_asyncio", "pydantic", "yaml")
 PROBE = """
 import sys

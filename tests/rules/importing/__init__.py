@@ -1,0 +1,1 @@
+"""Configurations of NVIDIA's device plugin and of mig-parted, as what is applied for them."""
