@@ -134,6 +134,20 @@ FAULTS = [
         BINDING,
     ),
     Fault(
+        "a claim that is being deleted does not miss its device",
+        "elasticgpu/rules/binding.py",
+        "return answer if isinstance(answer, Bind | Lost) else Settled()",
+        "return Settled()",
+        BINDING,
+    ),
+    Fault(
+        "a device that was deleted goes though its claim is about to point at it again",
+        "elasticgpu/rules/reclaiming.py",
+        "    if view.named_by is not None:\n",
+        "    if view.named_by is not None and not device.terminating:\n",
+        RECLAIMING,
+    ),
+    Fault(
         "a node is excluded for pods for which it was never tried",
         "elasticgpu/rules/company.py",
         "return waiting.isdisjoint(said.excluded_for or waiting)",
