@@ -205,6 +205,31 @@ def test_the_daemon_has_the_limits(world: World) -> None:
     }
 
 
+def test_memory_grows_under_the_process(case: Case, world: World) -> None:
+    """A claim asks for more: its container reads the new limit in the file it has mapped."""
+    name = world.device("vcuda")["metadata"]["name"]
+    assert limit(case) == 8 << 30
+    more = {"spec": {"resources": {"requests": {"elasticgpu.io/gpu-memory": "10Gi"}}}}
+    case.api.patch(case.claim_path("vcuda"), more)
+
+    def done() -> bool:
+        device, claim = case.api.get(case.device_path(name)), case.api.get(case.claim_path("vcuda"))
+        assert device["status"]["preparedMemory"] == "10Gi", device["status"]
+        assert claim["status"]["capacity"]["elasticgpu.io/gpu-memory"] == "10Gi"
+        assert "Resized" not in [c["type"] for c in claim["status"]["conditions"]]
+        return True
+
+    wait_for(done, 30, "more memory for the pod")
+    assert limit(case) == 10 << 30
+
+
+def limit(case: Case) -> int:
+    """The first card's, as the library would read it in the container."""
+    read = "dd if=/tmp/cudevshr.cache bs=8 skip=200 count=1 2>/dev/null | od -An -v -tx1"
+    words = ("exec", "-n", case.namespace, "vcuda", "--", "sh", "-c", read)
+    return int.from_bytes(bytes.fromhex(case.cluster.kubectl(*words)), "little")
+
+
 def test_nothing_is_left(case: Case, world: World) -> None:
     """After the pods and claims no card has a mode, and the node no file, mount or daemon."""
     delete(case)
