@@ -24,6 +24,8 @@ GROWING = ("tests/rules/test_growing.py",)
 KINDS = ("tests/api/test_kinds.py", "tests/api/test_stored.py")
 CONDITIONS = ("tests/api/test_conditions.py",)
 QUEUE = ("tests/transport/test_workqueue.py",)
+MPS = ("provisioners/mps/tests/test_mps.py",)
+IMPORTING = ("tests/rules/importing",)
 LEASE = ("tests/transport/test_lease.py",)
 SCENARIOS = "tests/scenarios/test_embedded.py::test_scenario"
 
@@ -510,5 +512,75 @@ FAULTS = [
         "    if any(contested.values()) and not wish.force:\n",
         "    if not contested:\n",
         ("tests/conformance/test_applying.py::test_a_conflict_names_field_and_manager[embedded]",),
+    ),
+    Fault(
+        "mps: a 49th client",
+        "provisioners/mps/elasticgpu_mps/__init__.py",
+        "    return len(card.held) < clients(card.gpu)\n",
+        "    return len(card.held) <= clients(card.gpu)\n",
+        MPS,
+    ),
+    Fault(
+        "mps: cards of a set can be shared",
+        "provisioners/mps/elasticgpu_mps/__init__.py",
+        "            tuple(_whole(card) for card in cards),\n",
+        "            tuple(limits),\n",
+        MPS,
+    ),
+    Fault(
+        "mps: the limit is not read back",
+        "provisioners/mps/elasticgpu_mps/control.py",
+        "        if not same(kept, value):\n",
+        "        if not kept:\n",
+        MPS,
+    ),
+    Fault(
+        "mps: servers that run keep the old limit",
+        "provisioners/mps/elasticgpu_mps/control.py",
+        '[("default_",), *(("", pid) for pid in servers)]',
+        '[("default_",)]',
+        MPS,
+    ),
+    Fault(
+        "mps: the first device to leave ends the daemon",
+        "provisioners/mps/elasticgpu_mps/daemon.py",
+        "        if left:\n",
+        "        if len(left) > 1:\n",
+        MPS,
+    ),
+    Fault(
+        "mps: the card stays exclusive",
+        "provisioners/mps/elasticgpu_mps/daemon.py",
+        'set_compute_mode(gpu, "DEFAULT")',
+        'set_compute_mode(gpu, "EXCLUSIVE_PROCESS")',
+        MPS,
+    ),
+    Fault(
+        "import: cards that are not named may be shared",
+        "elasticgpu/rules/importing.py",
+        "[WHOLE, *migs]",
+        "[MIG, *migs]",
+        IMPORTING,
+    ),
+    Fault(
+        "import: the last cards instead of the first",
+        "elasticgpu/rules/imported_sharing.py",
+        "cards[: by.devices]",
+        "cards[-by.devices :]",
+        IMPORTING,
+    ),
+    Fault(
+        "import: a filter that nobody matches",
+        "elasticgpu/rules/imported_mig.py",
+        "16) in part.device_filter",
+        "16) not in part.device_filter",
+        IMPORTING,
+    ),
+    Fault(
+        "import: a node takes two entries of a kind",
+        "elasticgpu/rules/importing.py",
+        "        if (node, choice.entry.label) in found:\n",
+        "        if False:\n",
+        IMPORTING,
     ),
 ]

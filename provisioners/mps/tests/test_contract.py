@@ -10,7 +10,7 @@ from elasticgpu_mps import MPS
 from elasticgpu.provisioner import Demand, Finished
 from elasticgpu.testing import ProvisionerContract
 from elasticgpu.testing.host import FakeNode
-from tests.standins.mps_control import Control
+from elasticgpu.testing.mps_control import Control
 
 
 class MPSContract(ProvisionerContract):

@@ -33,7 +33,7 @@ from elasticgpu.provisioner import (
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.placement import Nowhere, Placed, Wish, place
 from elasticgpu.testing.host import FakeNode
-from tests.standins.mps_control import Control, Daemon
+from elasticgpu.testing.mps_control import Control, Daemon
 
 GI = 1 << 30
 SEAT = "/run/elasticgpu/elasticgpu.io_mps"

@@ -16,9 +16,9 @@ from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
 from elasticgpu.api.meta import ObjectMeta
 from elasticgpu.errors import Retry
 from elasticgpu.provisioner import CardSlice
-from tests.standins.mps_control import PROGRAM
 
 GI = 1 << 30
+STANDINS = Path(__file__).parents[3] / "tests" / "standins"
 CARDS = {
     f"c{n}": GPU(
         metadata=ObjectMeta(name=f"c{n}"),
@@ -41,7 +41,7 @@ class Files(local.LocalFiles):
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodeHost:
     """A node whose files are below the test's folder, with the stand-in on its PATH."""
-    monkeypatch.setenv("PATH", f"{PROGRAM.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{STANDINS}:{os.environ['PATH']}")
     machine = Machine(
         nvml=SimulatedNvml(),
         files=Files(),
