@@ -14,6 +14,7 @@ PROVISIONING = ("tests/rules/test_provisioning.py",)
 CREATING = ("tests/controllers/provisioning",)
 LEDGER = ("tests/rules/test_ledger.py",)
 PLACEMENT = ("tests/rules/test_placement.py",)
+MIG = ("tests/rules/mig",)
 HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
 PROTECTION = ("tests/controllers/test_protection.py",)
 HANDING = ("tests/rules/handing",)
@@ -295,6 +296,55 @@ FAULTS = [
         '    if status.health != "Healthy":',
         '    if status.health == "Never":',
         PLACEMENT,
+    ),
+    Fault(
+        "of a MIG instance only the first memory slice counts",
+        "elasticgpu/rules/mig.py",
+        "if not self.slices & _bits(row, start)]",
+        "if not self.slices & 1 << start]",
+        MIG,
+    ),
+    Fault(
+        "MIG: compute slices that are held are free",
+        "elasticgpu/rules/mig.py",
+        "if compute(row) > whole - self.compute:",
+        "if compute(row) > whole:",
+        MIG,
+    ),
+    Fault(
+        "a MIG instance starts at the first free slice",
+        "elasticgpu/rules/mig.py",
+        "return max(room.starts(row), key=left, default=None)",
+        "return min(room.starts(row), default=None)",
+        MIG,
+    ),
+    Fault(
+        "a card takes MIG claims before the reset that its mode needs",
+        "elasticgpu/rules/mig.py",
+        'if wanted and status.mig_needs_reset and now != "Enabled":',
+        'if wanted and status.mig_needs_reset and pending != "Enabled":',
+        MIG,
+    ),
+    Fault(
+        "MIG mode goes with any instance, not the last",
+        "provisioners/mig/elasticgpu_mig/life.py",
+        "and not await nvml.gpu_instances(card.name)",
+        "and await nvml.gpu_instances(card.name) is not None",
+        ("provisioners/mig/tests/test_mig.py",),
+    ),
+    Fault(
+        "a MIG instance in the way is destroyed, whoever made it",
+        "provisioners/mig/elasticgpu_mig/life.py",
+        "if (one.profile, one.start) == (row.id, part.mig_start)]:",
+        "if one.start >= part.mig_start]:",
+        ("provisioners/mig/tests/test_mig.py",),
+    ),
+    Fault(
+        "devices that an admin wrote may overlap on a MIG card",
+        "elasticgpu/rules/ledger.py",
+        "return mig.lacks((part,), view.gpu, view.held) or shortage(",
+        "return shortage(",
+        MIG,
     ),
     Fault(
         "two pods hold an unshared claim",
