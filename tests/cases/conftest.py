@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cases.backends.table import PROPERTY, Row
 from tests.cases.case import CLASS, OURS, Case, assert_quiet
 from tests.cases.ours import Ours
-from tests.cases.table import PROPERTY, Row
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import cluster, control_plane
 

@@ -6,66 +6,27 @@ and its cards as they are on the API server → what is to be seen in the contai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.auditor import number
-from tests.cases.seen import Mounted, Numbers, Seen
+from tests.cases.backends.given import Given
+from tests.cases.backends.seen import Mounted, Seen
 
-Object = dict[str, Any]
 MIB, GIB = 1 << 20, 1 << 30
+Promise = Callable[[Given], Seen]
 
 
-@dataclass(frozen=True)
-class Given:
-    """A device as the API server has it, with its cards in its order, and where its node keeps
-    what the plugins make."""
+class Like(str):
+    """Equal to whatever matches this pattern as a whole: for names that only the node knows."""
 
-    device: Object
-    cards: tuple[Object, ...]
-    run_dir: Path
+    __slots__ = ()
+    __hash__ = str.__hash__
 
-    @property
-    def driver(self) -> str:
-        """The backend."""
-        return str(self.device["spec"]["source"]["driver"])
-
-    @property
-    def name(self) -> str:
-        """The device's name."""
-        return str(self.device["metadata"]["name"])
-
-    @property
-    def part(self) -> Object:
-        """The only part of a device on one card."""
-        (part,) = self.device["spec"]["source"]["devices"]
-        return dict(part)
-
-    @property
-    def memory(self) -> int:
-        """Bytes of that part."""
-        return number(self.part.get("memory", 0))
-
-    @property
-    def uuids(self) -> str:
-        """Of the cards, as lists of them are written."""
-        return ",".join(card["status"]["uuid"] for card in self.cards)
-
-    def nodes(self) -> dict[str, Numbers]:
-        """The driver's device files of these cards."""
-        minors = [int(card["status"].get("minor", 0)) for card in self.cards]
-        return {
-            **{f"/dev/nvidia{minor}": (195, minor) for minor in minors},
-            "/dev/nvidiactl": (195, 255),
-            "/dev/nvidia-uvm": (510, 0),
-            "/dev/nvidia-uvm-tools": (510, 1),
-        }
-
-    def folder(self) -> Path:
-        """The plugin's folder that a reboot empties."""
-        return self.run_dir / self.driver.replace("/", "_")
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and re.fullmatch(self, other) is not None
 
 
 def whole(of: Given) -> Seen:
@@ -164,30 +125,70 @@ def cgpu(of: Given) -> Seen:
     return Seen(env)
 
 
-PROMISES: Mapping[str, Callable[[Given], Seen]] = {
+def mig(of: Given) -> Seen:
+    """The instance by its own uuid, and the files of the card and of the instance's capabilities.
+
+    They are numbered as the driver numbers those of a card's first instance.
+    """
+    (card,) = of.cards
+    first = 3 + 9 * 15 * int(card["status"].get("minor", 0))
+    caps = {f"/dev/nvidia-caps/nvidia-cap{n}": (511, n) for n in (first, first + 1)}
+    env = {"ELASTICGPU_0_UUID": Like("MIG-[0-9a-f-]{36}"), "NVIDIA_VISIBLE_DEVICES": "void"}
+    return Seen(env, {**of.nodes(), **caps})
+
+
+def lanes(of: Given) -> Seen:
+    """The stranger's: the card's files, and a ticket."""
+    inside = f"/run/lanes/{of.name}"
+    env = {"ELASTICGPU_0_TICKET": inside, "NVIDIA_VISIBLE_DEVICES": "void"}
+    return Seen(env, of.nodes(), {inside: Mounted.of(of.folder() / of.name, "ro")})
+
+
+@dataclass(frozen=True)
+class Use:
+    """A container that uses a claim, and what that claim's backend promises.
+
+    `tag` is the number of the claim's entry in its pod: it is in the names of the variables.
+    """
+
+    pod: str
+    container: str
+    claim: str
+    promise: Promise
+    tag: int = 0
+
+    def promised(self, of: Given, namespace: str) -> Seen:
+        """All that the container is to see: what every device brings, and what its backend does."""
+        row = self.promise(of)
+        common = {
+            "ELASTICGPU_0_CLAIM": f"{namespace}/{self.claim}",
+            "ELASTICGPU_0_DEVICE": of.name,
+            "ELASTICGPU_0_PROVISIONER": of.driver,
+        }
+        env = {
+            name.replace("ELASTICGPU_0_", f"ELASTICGPU_{self.tag}_"): value
+            for name, value in {**common, **row.env}.items()
+        }
+        return Seen(env, row.devices, row.mounts)
+
+
+ROWS: Mapping[str, Promise] = {
     "whole": whole,
     "mps": mps,
+    "mig": mig,
     "vcuda": vcuda,
     "qgpu": qgpu,
     "cgpu": cgpu,
     "gpushare": gpushare,
 }
 """By the name of the example's pod and claim."""
-
-
-def promised(of: Given, promise: Callable[[Given], Seen], claim: str, tag: int = 0) -> Seen:
-    """All that the container is to see: what every device brings, and what its backend does.
-
-    `tag` is the number of the claim's entry in its pod: it is in the names of the variables.
-    """
-    row = promise(of)
-    common = {
-        "ELASTICGPU_0_CLAIM": claim,
-        "ELASTICGPU_0_DEVICE": of.name,
-        "ELASTICGPU_0_PROVISIONER": of.driver,
-    }
-    env = {
-        name.replace("ELASTICGPU_0_", f"ELASTICGPU_{tag}_"): value
-        for name, value in {**common, **row.env}.items()
-    }
-    return Seen(env, row.devices, row.mounts)
+ALONE = {
+    **{name: Use(name, "main", name, promise) for name, promise in ROWS.items()},
+    "a stranger's": Use("driver", "main", "slow-lane", lanes),
+}
+"""Pods with one claim each, by backend."""
+TOGETHER = (
+    Use("two-in-one-pod", "left", "two-mps", mps),
+    Use("two-in-one-pod", "right", "two-vcuda", vcuda, tag=1),
+)
+"""A pod with two, and a container `plain` with none."""

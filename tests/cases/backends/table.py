@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tests.auditor import number
-from tests.cases.seen import Seen
+from tests.cases.backends.seen import Seen
 
 PROPERTY = "backend"
 """Name of the report's property that holds a row."""

@@ -1,0 +1,1 @@
+"""Every backend on one real node: what each container sees of it."""
