@@ -2,23 +2,60 @@
 
 A provisioner cuts devices of one kind from cards. `place` says which part of which card (pure;
 the controller calls it while it decides), `prepare` makes that part visible to a container (on
-the node). A plugin that has nothing outside the cluster is done with these two:
+the node), `unprepare` undoes it. A plugin that has nothing outside the cluster is done with these:
+
+    from elasticgpu.provisioner import (
+        ContainerEdits, Parameters, Provisioner, Refused, shares,
+    )
+
+    class HalfParameters(Parameters):
+        most_core: int = 50
 
     class Half(Provisioner):
         name = "example.com/half"
+        parameters: HalfParameters = HalfParameters()
 
         def place(self, want, node):
-            for card in node.cards:
-                if card.core_free >= 50:
-                    return Slice((CardSlice(gpu=card.name, core=50, memory=0),))
-            return None
+            if want.gpus or want.mig or want.unsized:
+                raise Refused("shares only: ask for core, memory or TFLOPS, no whole cards or MIG")
+            if want.core > self.parameters.most_core:
+                raise Refused(f"ask for at most {self.parameters.most_core}% core")
+            return shares(want, node)
 
         async def prepare(self, device, host):
-            (part,) = device.spec.source.devices
-            uuid = host.card(part.gpu).status.uuid
-            return ContainerEdits(env=[f"{host.variable('UUID')}={uuid}"])
+            parts = device.spec.source.devices
+            rows = [f"{host.card(part.gpu).status.uuid} {part.core}" for part in parts]
+            host.files.write(host.run_dir / device.name, "\\n".join(rows).encode())
+            return ContainerEdits(
+                env=[f"{host.variable('CARDS')}={len(parts)}"],
+                device_nodes=host.nodes(*(part.gpu for part in parts)),
+            )
 
-One that has to ask somebody else overrides `provision` and `release` as well:
+        async def unprepare(self, device, host):
+            host.files.remove(host.run_dir / device.name)
+
+Publish the class under the entry-point group `elasticgpu.provisioners`, with the name that classes
+write as `provisioner:`. `elasticgpu new-provisioner NAME` writes such a package with its tests: a
+subclass of `elasticgpu.testing.ProvisionerContract`, which tries all that this page asks for.
+
+**Cutting.** `place` gets the demand and a node, whose `cards` come best first; each has `core_free`
+(percent), `memory_free` (bytes), what is `held` of it and by whom, and its GPU object as `gpu`.
+`shares` and `whole_cards` are what most need. No room now is None; what is never served, whatever
+is free, is Refused in a sentence for the person who asked. A part that no other device may have,
+such as a MIG instance, stands in the answer: it comes back as `held` and as `device.spec.source`.
+
+**Parameters.** Values come from the class as strings, names in camelCase (`mostCore`), read by the
+plugin's own pydantic model; what it refuses is a condition on the class. `self.parameters` is
+always that of the class, and for a device that of the class when it was made, on the node too.
+
+**On the node.** `prepare` and `unprepare` touch it only through `host`: cards and device files,
+`files`, `nvml`, programs by `run`, and two directories of the plugin's own, of which a reboot
+empties `run_dir` and keeps `state_dir`: see `elasticgpu.host`. Either call may be cut off anywhere,
+by a crash or after 30 seconds; then `prepare` is asked again, or `unprepare` undoes what there is.
+Keep nothing in memory: a process that has just started must be able to go on. One device may serve
+several pods: `prepare` is asked for each, `unprepare` once, after the last.
+
+**Outside the cluster.** One that has to ask somebody else overrides `provision` and `release`:
 
         async def provision(self, request):
             handle = await self.backend.create(request.name, request.place)
@@ -26,9 +63,6 @@ One that has to ask somebody else overrides `provision` and `release` as well:
 
         async def release(self, device):
             await self.backend.delete(device.spec.source.handle or device.name)
-
-Publish the class under the entry-point group `elasticgpu.provisioners`, with the name that
-classes write as `provisioner:`.
 
 **What the two may answer.** Beside success they raise one of
 
@@ -66,25 +100,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from elasticgpu.api.claim import ElasticGPUClaim
-from elasticgpu.api.elasticgpu import CardSlice, DeviceSource, ElasticGPU, ElasticGPUSpec
-from elasticgpu.api.gpuclass import ElasticGPUClass
-from elasticgpu.api.meta import ObjectMeta, ObjectReference
-from elasticgpu.api.names import (
-    BOUND_BY_CONTROLLER,
-    DEVICE_PROTECTION,
-    PROVISIONED_BY,
-    device_name,
-)
-from elasticgpu.api.quantity import format_bytes
-from elasticgpu.api.vocabulary import CORE, MEMORY, Demand
+from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
+from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
 from elasticgpu.host import (
     ComputeInstance,
@@ -101,6 +124,7 @@ from elasticgpu.host import (
 from elasticgpu.rules.cutting import Grain, instance, shares, whole_cards
 from elasticgpu.rules.fleet import CardView, Held, NodeView
 from elasticgpu.rules.ledger import Slice
+from elasticgpu.rules.requests import Request, build
 
 __all__ = [
     "CardSlice",
@@ -136,32 +160,6 @@ __all__ = [
 ]
 
 ENTRY_POINTS = "elasticgpu.provisioners"
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One device to be made: for whom, by which class, and where placement put it.
-
-    Asked again, all of it is the same, but for what somebody changed of the claim meanwhile.
-    """
-
-    claim: ElasticGPUClaim
-    gpu_class: ElasticGPUClass
-    want: Demand
-    node: str
-    place: Slice
-
-    @property
-    def name(self) -> str:
-        """The device's name, from the claim's uid: a second try meets the first one."""
-        return device_name(self.claim.uid)
-
-    def device(
-        self, *, handle: str = "", attributes: Mapping[str, str] | None = None
-    ) -> ElasticGPU:
-        """The ElasticGPU that is asked for, with your own key (`request.name` if you have none)
-        and what else you need to remember. Both are fixed once it is stored."""
-        return build(self.gpu_class.spec.provisioner, self, handle, attributes or {})
 
 
 class Parameters(BaseModel):
@@ -257,41 +255,6 @@ def _faults(error: ValidationError) -> str:
 def overrides(plugin: Provisioner, method: str) -> bool:
     """Whether the plugin has a `provision` or `release` of its own; the default asks nobody."""
     return getattr(type(plugin), method) is not getattr(Provisioner, method)
-
-
-def build(
-    driver: str, request: Request, handle: str = "", attributes: Mapping[str, str] | None = None
-) -> ElasticGPU:
-    """The ElasticGPU object of a request: owned by the claim from its first moment."""
-    claim, parts = request.claim, request.place.devices
-    return ElasticGPU(
-        metadata=ObjectMeta(
-            name=request.name,
-            annotations={PROVISIONED_BY: driver, BOUND_BY_CONTROLLER: "yes"},
-            finalizers=[DEVICE_PROTECTION],
-        ),
-        spec=ElasticGPUSpec(
-            capacity=capacity(parts),
-            elastic_gpu_class_name=request.gpu_class.name,
-            reclaim_policy=request.gpu_class.spec.reclaim_policy,
-            claim_ref=ObjectReference(namespace=claim.namespace, name=claim.name, uid=claim.uid),
-            node_name=request.node,
-            source=DeviceSource(
-                driver=driver,
-                handle=handle or request.name,
-                devices=list(parts),
-                parameters=dict(request.gpu_class.spec.parameters),
-                attributes={**request.place.attributes, **(attributes or {})},
-            ),
-        ),
-    )
-
-
-def capacity(parts: tuple[CardSlice, ...]) -> dict[str, int | str]:
-    """What the parts sum up to, in canonical names."""
-    core, memory = sum(p.core for p in parts), sum(p.memory_bytes for p in parts)
-    whole: dict[str, int | str] = {CORE: core, MEMORY: format_bytes(memory)}
-    return {name: amount for name, amount in whole.items() if amount not in (0, "0")}
 
 
 def discover() -> Mapping[str, Provisioner]:

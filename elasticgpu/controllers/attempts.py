@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.errors import Refused
-from elasticgpu.provisioner import build
 from elasticgpu.rules import checking
 from elasticgpu.rules.answers import Answer, Kind
 from elasticgpu.rules.provisioning import ProgressView
+from elasticgpu.rules.requests import build
 
 from .asking import Asking
 from .plugins import Plugin

@@ -12,8 +12,9 @@ from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.cluster.client import describe
 from elasticgpu.errors import AlreadyExists, ApiError, NotFound, Refused, Unavailable
-from elasticgpu.provisioner import Request, build, overrides
+from elasticgpu.provisioner import Request, overrides
 from elasticgpu.rules.decisions import Provision
+from elasticgpu.rules.requests import build
 
 from .world import World
 

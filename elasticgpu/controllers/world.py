@@ -24,11 +24,12 @@ from elasticgpu.api.names import PODS_LABEL
 from elasticgpu.cluster.client import Client
 from elasticgpu.cluster.informer import Change, Informer
 from elasticgpu.errors import Forbidden, Invalid, NotFound
-from elasticgpu.provisioner import Provisioner, Request, build
+from elasticgpu.provisioner import Provisioner, Request
 from elasticgpu.rules.classes import in_effect
 from elasticgpu.rules.ledger import Ledger
 from elasticgpu.rules.ledger import holds as holds_room
 from elasticgpu.rules.nodes import closed
+from elasticgpu.rules.requests import build
 from elasticgpu.rules.stock import Stock
 
 from . import indexes

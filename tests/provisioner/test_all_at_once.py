@@ -28,10 +28,11 @@ from elasticgpu.api.gpu import GPU
 from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.vocabulary import demand
 from elasticgpu.errors import Refused
-from elasticgpu.provisioner import Provisioner, Request, build, discover
+from elasticgpu.provisioner import Provisioner, Request, discover
 from elasticgpu.rules.ledger import OVERCOMMITTED, Ledger
 from elasticgpu.rules.placement import Placed, Wish, place
 from elasticgpu.rules.reclaiming import in_phase
+from elasticgpu.rules.requests import build
 
 PLUGINS = discover()
 PARAMETERS: dict[str, list[dict[str, str]]] = {

@@ -31,12 +31,11 @@ from elasticgpu.provisioner import (
     Provisioner,
     Request,
     Slice,
-    build,
-    capacity,
     discover,
     overrides,
 )
 from elasticgpu.rules.ledger import Ledger, holds
+from elasticgpu.rules.requests import build, capacity
 
 GI = 1 << 30
 T = TypeVar("T")

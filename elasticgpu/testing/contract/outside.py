@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import count
 
 from elasticgpu.errors import Refused
-from elasticgpu.provisioner import ElasticGPU, Provisioner, Request, build
+from elasticgpu.provisioner import ElasticGPU, Provisioner, Request
 from elasticgpu.rules.checking import check
+from elasticgpu.rules.requests import build
 
 from .setting import Setting, World
 from .watching import cancelled, insist

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from elasticgpu.api.elasticgpu import CardSlice
 from elasticgpu.api.gpu import GPU
 from elasticgpu.errors import Refused
-from elasticgpu.provisioner import Demand, ElasticGPU, NodeView, Slice, build
+from elasticgpu.provisioner import Demand, ElasticGPU, NodeView, Slice
 from elasticgpu.rules.fitting import too_small
+from elasticgpu.rules.requests import build
 
 from .demands import common, named, read
 from .setting import Setting, World
