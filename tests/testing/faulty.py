@@ -411,6 +411,40 @@ class Hangs(Sound):
         return ContainerEdits()
 
 
+# resize
+
+
+class Grows(Sound):
+    """A sound one whose limits can be changed in use."""
+
+    grows = True
+
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        limits = host.run_dir / device.name / "limits"
+        if host.files.exists(limits):
+            host.files.write(limits, repr(device.spec.source.devices).encode())
+
+
+class ForgetsToResize(Grows):
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        pass
+
+
+class RefusesToResize(Grows):
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        raise Refused("not today")
+
+
+class ResizesNobody(Grows):
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        await self.prepare(device, host)
+
+
+class ResizesSecretly(Sound):
+    async def resize(self, device: ElasticGPU, host: Host) -> None:
+        pass
+
+
 # interrupted
 
 

@@ -34,6 +34,12 @@ class TestSound(ProvisionerContract):
     bad_parameters = (({"size": "0"}, "size"), ({"size": "many"}, "size"))
 
 
+class TestGrows(ProvisionerContract):
+    """One whose devices grow in use passes all of it."""
+
+    plugin = faulty.Grows
+
+
 class RemoteContract(ProvisionerContract):
     """Of plugins that have something outside the cluster."""
 
@@ -114,6 +120,10 @@ FAULTS: list[tuple[type[Provisioner], str, str]] = [
     (faulty.UnmarksFirst, "crash_in_unprepare_between_any_two_steps", "is left"),
     (faulty.AnswersHalf, "prepare_when_the_node_says_not_now", "has done all of it"),
     (faulty.GivesUpUndoing, "unprepare_when_the_node_says_not_now", "is left"),
+    (faulty.ForgetsToResize, "resize_is_as_prepared_larger", "limits was changed"),
+    (faulty.RefusesToResize, "resize_is_as_prepared_larger", "it refused .*: not today"),
+    (faulty.ResizesNobody, "resize_of_what_never_was", "makes nothing"),
+    (faulty.ResizesSecretly, "resize_is_refused_without_grows", "that say `grows`"),
     (faulty.RemovesNeighbours, "a_neighbour_is_left_alone", "leaves neighbours alone"),
     (faulty.HasOneDeviceInMind, "neighbours_at_once", "does not mind its neighbours"),
     (faulty.KeepsAFileAPod, "a_second_pod", "nothing new"),

@@ -17,11 +17,12 @@ from .interrupting import Interrupting
 from .outside import Outside
 from .placing import Placing
 from .preparing import Preparing
+from .resizing import Resizing
 from .sharing import Sharing
 from .tuning import Tuning
 
 __all__ = ["ProvisionerContract"]
 
 
-class ProvisionerContract(Placing, Tuning, Outside, Preparing, Sharing, Interrupting):
+class ProvisionerContract(Placing, Tuning, Outside, Preparing, Resizing, Sharing, Interrupting):
     """All rules at once: say which `plugin` it is, and whatever the defaults do not suit."""

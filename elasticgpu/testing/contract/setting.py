@@ -207,6 +207,21 @@ class World:
                 f"{what} it raised {error!r}"
             ) from error
 
+    def resize(self, device: ElasticGPU) -> None:
+        """Have the plugin let its pods have this size. Raises AssertionError if it refuses."""
+        answer = self.try_resize(device)
+        assert answer is None, (
+            f"A plugin that says `grows` resizes: it refused {device.name}: {answer.reason}"
+        )
+
+    def try_resize(self, device: ElasticGPU) -> Refused | None:
+        """What the plugin answers, however often it has to be asked."""
+        try:
+            insist(lambda: self.plugin.resize(device, self.host()))
+        except Refused as error:
+            return error
+        return None
+
     def standing(self) -> Standing:
         """How the node stands now, without what may stay."""
         return Standing.of(self.node, self.setting.remains(self.node)).without(self.setting.stays)
