@@ -33,6 +33,9 @@ LONGEST = 400
 NEIGHBOURS = "does not fit with its neighbours"
 """What a card lacks that by itself would do."""
 
+NO_SHARE = "has no share left of the size that the class gives"
+"""What a card lacks for a demand that names no amount."""
+
 
 class Placer(Protocol):
     """What placement asks of a provisioner."""
@@ -200,7 +203,12 @@ def explain(wish: Wish, mode: str, nodes: Iterable[NodeView]) -> Nowhere:
 
 def lack(wish: Wish, mode: str, card: CardView) -> str:
     """What keeps a card from serving a wish that no node could serve, in words."""
-    return missing(wish, mode, card) or NEIGHBOURS
+    return missing(wish, mode, card) or otherwise(wish)
+
+
+def otherwise(wish: Wish) -> str:
+    """What a card lacks that lacks nothing of what the wish names: only its class knows."""
+    return NO_SHARE if wish.want.unsized else NEIGHBOURS
 
 
 def missing(wish: Wish, mode: str, card: CardView) -> str | None:

@@ -59,7 +59,7 @@ def without_room(case: ClaimCase) -> Explanation:
         steps.insert(0, Step(text, offer.command))
     if not case.cards:
         steps = [Step("No node publishes a card. See whether the agents run", AGENTS)]
-    looks = _looks(case, wish, mode, otherwise=placement.NEIGHBOURS)
+    looks = _looks(case, wish, mode, otherwise=placement.otherwise(wish))
     answer = replace(reply(case, facts, _begun(steps)), looks=looks)
     return unheard(case, answer)
 
@@ -89,6 +89,8 @@ def _opened(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
 
 def _less(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
     """For one who can do with less: the freest card that may serve at all."""
+    if wish.want.unsized:
+        return []
     cards = [card for _, card in case.cards if not placement.unfit(wish, mode, card)]
     free = [card for card in cards if card.core_free > 0 and card.memory_free > 0]
     if not free:

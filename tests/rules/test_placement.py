@@ -293,6 +293,13 @@ SENTENCES: list[tuple[str, Demand, list[CardView], str]] = [
         "no card can give 120% core over 2 cards; looked at 2: "
         "card-0 (50% of 100% core free, 60% wanted); card-1 (does not fit with its neighbours)",
     ),
+    (
+        "unsized",
+        Demand(),
+        [free(card(), core=20)],
+        "no card can give a share as large as the class makes them; looked at 1: card-0 "
+        "(has no share left of the size that the class gives)",
+    ),
 ]
 
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from elasticgpu.rules import why_claim
+from elasticgpu.api.vocabulary import Demand
+from elasticgpu.rules import placement, why_claim
 from elasticgpu.rules.claim_case import ClaimCase
 from elasticgpu.rules.explaining import AGENTS, Explanation, Holder, Look, Step
 from elasticgpu.rules.fitting import Candidate
 from elasticgpu.rules.fleet import NodeView
-from tests.rules.build import GI, LATER, card, claim, device, free, ref
+from elasticgpu.rules.ledger import Slice
+from tests.rules.build import GI, LATER, Share, card, claim, device, free, ref
 
 from .cases import ASKS, TRAIN, TREE, case, told
 
@@ -45,6 +47,22 @@ def test_without_room() -> None:
             TREE,
         ),
     )
+
+
+class Halves(Share):
+    """A provisioner that gives halves of cards."""
+
+    def place(self, want: Demand, node: NodeView) -> Slice | None:
+        """The first card with half of its core free."""
+        return super().place(Demand(core=50), node)
+
+
+def test_without_a_share() -> None:
+    """Who names no amount cannot ask for less."""
+    of = told(claim(requests={"nvidia.com/gpu.shared": 1}), "NoCapacity")
+    answer = why_claim.explain(case(of, placer=Halves()))
+    assert [look.lacks for look in answer.looks] == [placement.NO_SHARE]
+    assert answer.steps == (TREE,)
 
 
 def test_without_any_card() -> None:
