@@ -107,7 +107,7 @@ async def _run_node(cluster: Cluster, name: str, fleet_file: Path) -> None:
         cdi_dir=home / "cdi",
         state_dir=home / "state",
         simulate=fleet_file,
-        machine=machine(name),
+        machine=machine(name, cluster.fleet.cards(name)),
     )
     identity = account("elasticgpu-agent", name)
     client = _client(server, User(f"system:node:{name}", ("system:nodes", *_SYSTEM)))

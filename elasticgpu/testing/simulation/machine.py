@@ -3,9 +3,11 @@ machine this runs on is touched, and nothing has to be installed there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from elasticgpu.agent.host import Machine
+from elasticgpu.api.gpu import GPU
 from elasticgpu.host import Finished
 from elasticgpu.testing.host import FakeNode
 from elasticgpu.testing.mps_control import Control
@@ -14,9 +16,9 @@ LIBRARIES = (Path("/usr/local/vgpu/libvgpu.so"),)
 """Files that provisioners look for on their nodes: here they are there, and empty."""
 
 
-def machine(node: str) -> Machine:
-    """The machine of one node."""
-    fake = FakeNode({}, node)
+def machine(node: str, cards: Iterable[GPU]) -> Machine:
+    """The machine of one node, with these cards."""
+    fake = FakeNode.of(cards, node)
     for path in LIBRARIES:
         fake.files.directory(path.parent)
         fake.files.write(path, b"")
