@@ -64,6 +64,11 @@ STEPS: tuple[Step, ...] = (
         (bound("pretraining"), lies_on("pretraining", 2), running("pretraining", node="node-a")),
     ),
     Apply(
+        "MIG: one claim names a profile, another what it needs",
+        "4-mig.yaml",
+        (bound("inference", "embedding"), running("inference", node="node-a")),
+    ),
+    Apply(
         "MPS: a card in four equal shares; two pods from one template, a claim for each",
         "5-mps.yaml",
         (bound("batch-1-egpu-0", "batch-2-egpu-0"), running("batch-1", "batch-2", node="node-b")),

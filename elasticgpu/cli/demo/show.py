@@ -29,6 +29,8 @@ from .script import STEPS
 from .steps import HERE, Steps
 
 UNSERVED = "too-large"
+OPENED = ("qgpu-pod", "inference")
+"""Pods whose containers are looked into."""
 CLOSING = ("To try things with kubectl: elasticgpu demo --keep",)
 
 
@@ -120,8 +122,8 @@ class Demo:
 
     def _tree(self) -> None:
         seen = self._follower.seen
-        self._screen.title("What the container of pod qgpu-pod was given")
-        for pod in (one for one in seen.pods.values() if one.name == "qgpu-pod"):
+        for pod in filter(None, map(seen.pod, OPENED)):
+            self._screen.title(f"What the containers of pod {pod.name} were given")
             for line in self._environment(pod):
                 self._screen.line(f"  {line}")
         self._screen.title("Who holds what of which card")
