@@ -64,6 +64,9 @@ several pods: `prepare` is asked for each, `unprepare` once, after the last.
         async def release(self, device):
             await self.backend.delete(device.spec.source.handle or device.name)
 
+One whose cards are not on nodes of the cluster names them in `pool`, by the class's parameters: then
+`place` gets those, and the pod may run anywhere.
+
 **What the two may answer.** Beside success they raise one of
 
     Retry(reason, after)    not now, and nothing is under way. Asked again, the same request, later
@@ -98,7 +101,7 @@ be quick.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from importlib.metadata import entry_points
 from typing import ClassVar, Self
@@ -107,6 +110,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
+from elasticgpu.api.gpu import GPU
 from elasticgpu.api.vocabulary import Demand
 from elasticgpu.errors import NotOurs, Refused, Reschedule, Retry, Working
 from elasticgpu.host import (
@@ -207,7 +211,7 @@ class Provisioner(ABC):
 
         Raises Refused with the name of each field that is wrong, and why.
         """
-        if not written and self.parameters == type(self.parameters)():
+        if not written and self.parameters == type(self).parameters:
             return self
         other = copy(self)
         try:
@@ -223,6 +227,15 @@ class Provisioner(ABC):
         Pure and quick: no I/O, the same answer for the same arguments. The node's cards come
         filtered (healthy, allowed, of this mode) and best first.
         """
+
+    def pool(self) -> Sequence[GPU] | None:
+        """The cards of hosts outside the cluster that the class's parameters name; None: it cuts
+        the cards of the cluster's nodes.
+
+        They are counted like all others, by name, whichever classes name them. `place` then gets
+        them as a node without a name, and its devices are on no node: any one prepares them.
+        """
+        return None
 
     async def provision(self, request: Request) -> ElasticGPU:
         """Make the device and answer `request.device(…)`; called again, it answers the same."""

@@ -39,8 +39,9 @@ async def made(node: Node, record: Record, device: ElasticGPU) -> ContainerEdits
     try:
         edits = await ask_plugin(plugin.name, plugin.prepare(device, host))
     except Refused as error:
-        with suppress(ElasticGPUError):  # the pod hears it all the same
-            await _say(node, device, "False", "Refused", error.reason)
+        if device.spec.node_name:  # else it is nobody's to write; the pod hears it all the same
+            with suppress(ElasticGPUError):
+                await _say(node, device, "False", "Refused", error.reason)
         raise
     if not isinstance(edits, ContainerEdits):
         raise Refused(f"provisioner {plugin.name} answered {type(edits).__name__}, no edits")

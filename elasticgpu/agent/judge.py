@@ -48,6 +48,8 @@ def overcommits(
     there = {record.device.uid: record.device for record in records if record.live}
     if device.uid in there:
         return None
+    if not device.spec.node_name and all(p.gpu not in cards for p in device.spec.source.devices):
+        return None  # what is not of this node is no business of its
     for part in device.spec.source.devices:
         if part.gpu not in cards:
             raise Refused(f"ElasticGPU {device.name} is cut from {part.gpu}, which is not here")

@@ -80,7 +80,11 @@ async def _supersede(node: Node, record: Record) -> None:
 
 
 async def _mark(node: Node, asked: Asked, record: Record) -> ElasticGPU:
-    """Step 4. Raises Refused if the device is not the claim's any more."""
+    """Step 4. Raises Refused if the device is not the claim's any more.
+
+    A device that is on no node gets no mark: nothing of it is here, and an agent writes only what
+    belongs to its node.
+    """
     grows = node.plugin(asked.device).grows
 
     def finalized(device: ElasticGPU) -> ElasticGPU:
@@ -101,7 +105,11 @@ async def _mark(node: Node, asked: Asked, record: Record) -> ElasticGPU:
     try:
         # Read once more: `resolve` read before we had the lock, and a pod that left meanwhile took
         # its row and perhaps the finalizer along.
-        device = await revise(node.api, await get_same(node.api, asked.device), finalized)
+        now = await get_same(node.api, asked.device)
+        if not now.spec.node_name:
+            check_device(now, asked.claim)
+            return now
+        device = await revise(node.api, now, finalized)
         return await revise(node.api, device, prepared, "status")
     except NotFound as error:
         raise Refused(f"ElasticGPU {asked.device.name} is gone") from error

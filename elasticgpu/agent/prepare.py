@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from elasticgpu.api.core import Pod
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Key
+from elasticgpu.api.names import REMOTE
 from elasticgpu.cluster.backoff import jittered
 from elasticgpu.errors import Retry, Throttled, Unavailable
 
@@ -121,7 +122,8 @@ class Preparer:
 
     def _answer(self, record: Record) -> list[PreparedDevice]:
         cdi_id = cdi.device_id(record.uid)
-        return [PreparedDevice(record.request, self._node.name, record.device.name, cdi_id)]
+        pool = record.device.spec.node_name or REMOTE
+        return [PreparedDevice(record.request, pool, record.device.name, cdi_id)]
 
     async def _unprepare(self, uid: str) -> None:
         node = self._node

@@ -17,7 +17,7 @@ from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import DeviceResult, Pod, ResourceClaim
 from elasticgpu.api.elasticgpu import ElasticGPU
 from elasticgpu.api.meta import Key, KubeObject, ObjectReference
-from elasticgpu.api.names import DRIVER
+from elasticgpu.api.names import DRIVER, REMOTE
 from elasticgpu.errors import NotFound, Refused, Retry
 from elasticgpu.rules.entries import Entry, entries, resource_claim_name
 from elasticgpu.rules.holders import holds
@@ -112,7 +112,7 @@ def _result(resource_claim: ResourceClaim, node: str) -> DeviceResult:
         raise Refused(
             f"ResourceClaim {resource_claim.name} has {len(ours)} {DRIVER} devices, not 1"
         )
-    if ours[0].pool != node:
+    if ours[0].pool not in (node, REMOTE):
         raise Refused(f"device {ours[0].device} is on node {ours[0].pool}, this is node {node}")
     return ours[0]
 
@@ -160,8 +160,8 @@ def check(claim: ElasticGPUClaim, device: ElasticGPU, pod_uid: str, node: str) -
             f"ElasticGPUClaim {claim.name} has ElasticGPU {claim.spec.elastic_gpu_name}, "
             f"the ResourceClaim was allocated {device.name}"
         )
-    if device.spec.node_name != node:
-        raise Refused(f"ElasticGPU {device.name} is on {device.spec.node_name or 'no node'}")
+    if device.spec.node_name not in (node, ""):
+        raise Refused(f"ElasticGPU {device.name} is on {device.spec.node_name}")
     check_device(device, claim)
     if not claim.spec.elastic_gpu_name:
         raise NotYet(f"ElasticGPUClaim {claim.name} does not name its device yet")

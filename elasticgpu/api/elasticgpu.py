@@ -56,7 +56,10 @@ class DeviceSource(Model):
     ] = ""
     devices: Annotated[
         list[CardSlice],
-        Field(max_length=16, description="The cards, each once; empty for a remote device."),
+        Field(
+            max_length=16,
+            description="The cards, each once; a remote device's are its servers'.",
+        ),
     ] = []
     parameters: Annotated[
         dict[Name, Annotated[str, StringConstraints(max_length=512)]],

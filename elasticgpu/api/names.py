@@ -29,6 +29,9 @@ CLAIM_TEMPLATE_PREFIX = "egpuc-"
 TEMPLATE_TEMPLATE_PREFIX = "egpuct-"
 """ResourceClaimTemplate of a claim template: `egpuct-<template>`. The controller makes it."""
 
+REMOTE = "remote"
+"""Pool, in allocations, of devices that are on no node."""
+
 DEVICE_REQUEST = "egpu"
 """Name of the one request inside every ResourceClaim of ours."""
 

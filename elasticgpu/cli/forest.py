@@ -155,7 +155,7 @@ def _leaves(
     found: dict[str, list[Leaf]] = {}
     for device in devices:
         ref = device.spec.claim_ref
-        parts = device.spec.source.devices
+        parts = device.spec.source.devices if device.spec.node_name else []
         cut = [(p.gpu, _part(p), p.mig_profile) for p in parts]
         for gpu, part, profile in cut or [("", Room(*size(device)), "")]:
             held = part if ledger.knows(device.name) else Room()
@@ -188,7 +188,7 @@ def _card(gpu: GPU, ledger: Ledger, leaves: Mapping[str, Sequence[Leaf]]) -> Car
 def _lost(devices: Iterable[ElasticGPU], known: set[str]) -> list[Key]:
     """(node, name) of the cards that devices lie on and nobody publishes."""
     parts = ((d.spec.node_name, p.gpu) for d in devices for p in d.spec.source.devices)
-    return sorted({(node, gpu) for node, gpu in parts if gpu not in known})
+    return sorted({(node, gpu) for node, gpu in parts if node and gpu not in known})
 
 
 def _gone(name: str, leaves: Mapping[str, Sequence[Leaf]]) -> Card:

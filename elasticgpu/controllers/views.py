@@ -23,6 +23,7 @@ from elasticgpu.rules.classes import waits_for_pod
 from elasticgpu.rules.decisions import ClaimView
 from elasticgpu.rules.entries import Entry, entries, made_for, resource_claim_name
 from elasticgpu.rules.fitting import Candidate
+from elasticgpu.rules.fleet import NodeView
 from elasticgpu.rules.growing import GrowthView, Short
 from elasticgpu.rules.handing import PodView
 from elasticgpu.rules.holders import HoldersView, holds
@@ -40,7 +41,7 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
     """What decides about a claim."""
     name = world.class_in_effect(claim)
     gpu_class = world.classes.get(("", name)) if name else None
-    placer, misfit = _placer(world, gpu_class)
+    placer, pool, misfit = _placer(world, gpu_class)
     return ClaimView(
         claim=claim,
         class_name=name,
@@ -57,6 +58,7 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
         in_progress=claim.uid in world.works,
         refusal=world.works.refusals.get(claim.uid),
         nodes=world.ledger,
+        pool=pool,
         company=_in_company(claim, gpu_class),
     )
 
@@ -64,20 +66,25 @@ def claim_view(world: World, claim: ElasticGPUClaim) -> ClaimView:
 def class_view(world: World, gpu_class: ElasticGPUClass) -> ClassView:
     """What is to be said of a class."""
     plugin = world.plugins.get(gpu_class.spec.provisioner)
-    _, misfit = _placer(world, gpu_class)
+    _, _, misfit = _placer(world, gpu_class)
     installed = tuple(sorted(world.plugins))
     return ClassView(gpu_class, installed, misfit, plugin.verified if plugin else None)
 
 
-def _placer(world: World, gpu_class: ElasticGPUClass | None) -> tuple[Placer | None, str]:
-    """Who cuts devices of this class, or why not: its parameters are refused."""
+def _placer(
+    world: World, gpu_class: ElasticGPUClass | None
+) -> tuple[Placer | None, NodeView | None, str]:
+    """Who cuts devices of this class, from which cards but the cluster's, or why nobody does: its
+    parameters are refused."""
     plugin = world.plugins.get(gpu_class.spec.provisioner) if gpu_class else None
     if plugin is None or gpu_class is None:
-        return None, ""
+        return None, None, ""
     try:
-        return plugin.tuned(gpu_class.spec.parameters), ""
+        tuned = plugin.tuned(gpu_class.spec.parameters)
+        cards = tuned.pool()
+        return tuned, None if cards is None else world.ledger.pool(cards), ""
     except Refused as error:
-        return None, error.reason
+        return None, None, error.reason
 
 
 def _in_company(claim: ElasticGPUClaim, gpu_class: ElasticGPUClass | None) -> bool:
@@ -160,10 +167,21 @@ def device_view(world: World, device: ElasticGPU) -> DeviceView:
         device=device,
         claim=world.claims.get(ref.key) if ref else None,
         named_by=_named_by(world, device),
-        lacks=None if world.ledger.knows(device.name) else world.ledger.lacks(device),
+        lacks=None if world.ledger.knows(device.name) else _lacks(world, device),
         lost=lost(node, world.nodes.get(("", node))) if node else None,
         cards=all(world.gpus.get(("", part.gpu)) for part in device.spec.source.devices),
     )
+
+
+def _lacks(world: World, device: ElasticGPU) -> str | None:
+    """Why a device has no room, in words; one of cards outside the cluster names those itself."""
+    source = device.spec.source
+    plugin = world.plugins.get(source.driver)
+    try:
+        cards = plugin.tuned(source.parameters).pool() if plugin else None
+    except Refused as error:
+        return error.reason
+    return world.ledger.lacks(device, cards or ())
 
 
 def _named_by(world: World, device: ElasticGPU) -> ElasticGPUClaim | None:

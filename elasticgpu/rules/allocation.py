@@ -19,20 +19,25 @@ from elasticgpu.api.core import (
     ResourceClaim,
 )
 from elasticgpu.api.elasticgpu import ElasticGPU
+from elasticgpu.api.gpuclass import Topology
 from elasticgpu.api.meta import GROUP
-from elasticgpu.api.names import DEVICE_REQUEST, DRIVER
+from elasticgpu.api.names import DEVICE_REQUEST, DRIVER, REMOTE
 
 CLAIMS = ElasticGPUClaim.resource.plural
 
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """Write this ResourceClaim's allocation; `reserve` it with our entry."""
+    """Write this ResourceClaim's allocation; `reserve` it with our entry.
+
+    `topologies` are the nodes on which a device without node may be used; none: on any.
+    """
 
     resource_claim: ResourceClaim
     claim: ElasticGPUClaim
     device: ElasticGPU
     reserve: bool
+    topologies: tuple[Topology, ...] = ()
 
 
 def allocated(action: Allocate, *, now: str) -> ResourceClaim:
@@ -40,12 +45,14 @@ def allocated(action: Allocate, *, now: str) -> ResourceClaim:
     device, claim = action.device, action.claim
     node = device.spec.node_name
     result = DeviceResult(
-        request=DEVICE_REQUEST, driver=DRIVER, pool=node or "remote", device=device.name
+        request=DEVICE_REQUEST, driver=DRIVER, pool=node or REMOTE, device=device.name
     )
     entry = ConsumerReference(api_group=GROUP, resource=CLAIMS, name=claim.name, uid=claim.uid)
-    allocation = Allocation(
-        devices=DeviceAllocation(results=[result]), allocation_timestamp=now
-    ).but(**({"node_selector": on_node(node)} if node else {}))
+    allocation = Allocation(devices=DeviceAllocation(results=[result]), allocation_timestamp=now)
+    if node:
+        allocation = allocation.but(node_selector=on_node(node))
+    elif action.topologies:
+        allocation = allocation.but(node_selector=inside(action.topologies))
     status = action.resource_claim.status.but(allocation=allocation)
     if action.reserve:
         status = status.but(reserved_for=[*status.reserved_for, entry])
@@ -56,6 +63,20 @@ def on_node(name: str) -> dict[str, object]:
     """A node selector that only this node matches."""
     term = {"key": "metadata.name", "operator": "In", "values": [name]}
     return {"nodeSelectorTerms": [{"matchFields": [term]}]}
+
+
+def inside(topologies: Iterable[Topology]) -> dict[str, object]:
+    """A node selector that the nodes of each of these match."""
+    terms = [
+        {
+            "matchExpressions": [
+                {"key": term.key, "operator": "In", "values": term.values}
+                for term in topology.match_label_expressions
+            ]
+        }
+        for topology in topologies
+    ]
+    return {"nodeSelectorTerms": terms}
 
 
 def unreserved(resource_claim: ResourceClaim) -> ResourceClaim:

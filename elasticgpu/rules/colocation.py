@@ -31,13 +31,15 @@ def anywhere(node: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Seeker:
     """One claim, by its name: what it wishes, the free devices that serve it, the best fit first,
-    and who cuts new ones, if anybody does; `barred` from some nodes."""
+    and who cuts new ones, if anybody does; `barred` from some nodes, or cut from a `pool` outside
+    the cluster, on whichever node."""
 
     name: str
     wish: Wish
     devices: tuple[ElasticGPU, ...] = ()
     placer: Placer | None = None
     barred: Judge = anywhere
+    pool: NodeView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,11 @@ def _size(seeker: Seeker) -> tuple[object, ...]:
 
 
 def _nodes(seekers: Sequence[Seeker], fleet: Fleet) -> Iterator[NodeView]:
-    """Those with cards in the order of the largest seeker, then those of free devices alone."""
+    """Those with cards in the order of the largest seeker, then those of free devices alone; no
+    node for what needs none."""
+    if all(seeker.pool is not None for seeker in seekers):
+        yield NodeView("", ())
+        return
     known = set()
     for node in fleet.in_order(seekers[0].wish.order.node):
         known.add(node.name)
@@ -97,14 +103,23 @@ def _nodes(seekers: Sequence[Seeker], fleet: Fleet) -> Iterator[NodeView]:
 def _all_on(node: NodeView, seekers: Sequence[Seeker]) -> list[Find] | str:
     """What each gets on this node, or who is the first that gets nothing, and why."""
     finds: list[Find] = []
+    cuts: list[tuple[Slice, str]] = []
     for seeker in seekers:
-        found = _free_device(seeker, node.name, finds) or _slice(seeker, node)
+        found = _free_device(seeker, node.name, finds) or _slice(seeker, _left(node, seeker, cuts))
         if isinstance(found, str):
             return f"{seeker.name}: {found}" if len(seekers) > 1 else found
         if isinstance(found, Slice) and seeker.placer is not None:
-            node = _taken(node, found, seeker.placer.name)
+            cuts.append((found, seeker.placer.name))
         finds.append(found)
     return finds
+
+
+def _left(node: NodeView, seeker: Seeker, cuts: Sequence[tuple[Slice, str]]) -> NodeView:
+    """The cards that the seeker may be cut from, as they are after these cuts."""
+    left = node if seeker.pool is None else seeker.pool
+    for place, mode in cuts:
+        left = _taken(left, place, mode)
+    return left
 
 
 def _free_device(seeker: Seeker, node: str, gone: Sequence[Find]) -> ElasticGPU | None:

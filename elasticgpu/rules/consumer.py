@@ -69,12 +69,13 @@ def _unselected(pod: Pod, node: Node) -> str | None:
             return f"it is not labelled {key}={value}"
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    if required and not any(_fits(term, node) for term in required.node_selector_terms):
+    if required and not any(fits(term, node) for term in required.node_selector_terms):
         return "it does not fit the pod's node affinity"
     return None
 
 
-def _fits(term: NodeSelectorTerm, node: Node) -> bool:
+def fits(term: NodeSelectorTerm, node: Node) -> bool:
+    """Whether a term of a node selector holds for the node."""
     fields = {"metadata.name": node.name}
     expressions = [
         *(_meets(one, node.metadata.labels) for one in term.match_expressions),

@@ -15,7 +15,7 @@ from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.vocabulary import Demand
 
 from .fitting import Candidate
-from .fleet import Fleet, Ranking
+from .fleet import Fleet, NodeView, Ranking
 from .ledger import Slice
 from .marks import Refusal
 from .placement import Placer
@@ -32,7 +32,8 @@ class ClaimView:
     are looked up only as far as the decision goes. `misfit`: its class's parameters are refused by
     the provisioner, in these words, and there is no `placer`. `in_progress`: its provisioner is
     making one, which the provisioning loop sees to; `refusal` is the last final answer of a
-    provisioner. In `company`, others decide with it where it goes: see `rules/company.py`.
+    provisioner. In `company`, others decide with it where it goes: see `rules/company.py`. `pool`
+    are the cards outside the cluster that its devices are cut from, instead of those of `nodes`.
     """
 
     claim: ElasticGPUClaim
@@ -47,10 +48,16 @@ class ClaimView:
     misfit: str = ""
     provisioners: tuple[str, ...] = ()
     nodes: Fleet = field(default_factory=Ranking)
+    pool: NodeView | None = None
     creating: ElasticGPU | None = None
     in_progress: bool = False
     refusal: Refusal | None = None
     company: bool = False
+
+    @property
+    def fleet(self) -> Fleet:
+        """Where its devices are cut."""
+        return self.nodes if self.pool is None else Ranking((self.pool,))
 
 
 @dataclass(frozen=True, slots=True)

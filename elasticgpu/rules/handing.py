@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from elasticgpu.api.claim import ElasticGPUClaim, ElasticGPUClaimTemplate
 from elasticgpu.api.core import Pod, ResourceClaim
+from elasticgpu.api.gpuclass import Topology
 from elasticgpu.api.meta import ObjectMeta, OwnerReference
 
 from . import withdrawing
@@ -172,13 +173,20 @@ def claim_of(pod: Pod, entry: Entry, source: ElasticGPUClaimTemplate) -> Elastic
     )
 
 
+def _topologies(view: EntryView) -> tuple[Topology, ...]:
+    """Where its class lets a device be used that is on no node; others were placed by that."""
+    if view.gpu_class is None or view.device is None or view.device.spec.node_name:
+        return ()
+    return tuple(view.gpu_class.spec.allowed_topologies)
+
+
 def _allocate(pod: Pod, view: PodView) -> list[Allocate]:
     """All of the pod's claims are handed over together, or none is."""
     ready = [v for v in view.entries if v.claim and holds(v.claim, pod.uid)]
     if len(ready) < len(view.entries):
         return []
     return [
-        Allocate(v.resource_claim, v.claim, v.device, reserve=not pod.spec.node_name)
+        Allocate(v.resource_claim, v.claim, v.device, not pod.spec.node_name, _topologies(v))
         for v in ready
         if v.resource_claim and v.claim and v.device and not v.resource_claim.status.allocation
     ]

@@ -171,6 +171,10 @@ class Ledger:
             held=rows,
         )
 
+    def pool(self, cards: Iterable[GPU]) -> NodeView:
+        """These cards, which are on no node of the cluster, with what devices hold of them."""
+        return NodeView("", tuple(self._sum(card, "") for card in cards))
+
     def nodes(self) -> list[str]:
         """Names of the nodes that have cards, sorted."""
         return sorted(self._by_node)
@@ -195,11 +199,17 @@ class Ledger:
                 self._ranking.put(NodeView(name, tuple(cards)))
         self._changed.clear()
 
-    def lacks(self, device: ElasticGPU) -> str | None:
-        """Why a device made by an admin has no room, in words; None if it has."""
+    def lacks(self, device: ElasticGPU, pool: Iterable[GPU] = ()) -> str | None:
+        """Why a device made by an admin has no room, in words; None if it has.
+
+        `pool` are the cards outside the cluster that it may be cut from.
+        """
+        outside = {card.name: card for card in pool}
         driver, admitted = device.spec.source.driver, device.status.phase in ("Available", "Bound")
         for part in device.spec.source.devices:
             view = self.card(part.gpu, without=device.name)
+            if view is None and part.gpu in outside and not device.spec.node_name:
+                view = self._sum(outside[part.gpu], device.name)
             if view is None:
                 return f"there is no GPU object {part.gpu}"
             if device.spec.node_name not in ("", view.gpu.spec.node_name):

@@ -43,7 +43,7 @@ def provision(view: ClaimView, want: Demand) -> Decision:
     """Have a device made where there is room, or wait, and for what."""
     match maker(view, want):
         case Maker(gpu_class, placer):
-            found = placement.place(wish(view, want), placer, view.nodes)
+            found = placement.place(wish(view, want), placer, view.fleet)
             if isinstance(found, Placed):
                 return Provision(gpu_class, want, found.node, found.place)
             return Wait("NoCapacity", found.said(hint(view, want)))
@@ -62,7 +62,7 @@ def offered(view: ClaimView, want: Demand) -> offering.Offer | None:
     """What giving back Released devices would do for the claim; None if nothing."""
     asked = wish(view, want)
     return offering.offer(
-        view.claim, view.class_name or "", asked, view.released(), view.placer, view.nodes
+        view.claim, view.class_name or "", asked, view.released(), view.placer, view.fleet
     )
 
 

@@ -129,9 +129,9 @@ def _seeker(member: ClaimView, seek: Seek, view: CompanyView) -> Seeker:
     name, wish = member.claim.name, making.wish(member, seek.want)
     match seek.maker:
         case Maker(gpu_class, placer):
-            allowed = gpu_class.spec.allowed_topologies
+            allowed = gpu_class.spec.allowed_topologies if member.pool is None else ()
             barred = partial(_barred, view, allowed)
-            return Seeker(name, wish, tuple(fits), placer, barred)
+            return Seeker(name, wish, tuple(fits), placer, barred, member.pool)
         case _:
             return Seeker(name, wish, tuple(fits))
 
@@ -142,7 +142,10 @@ def _barred(view: CompanyView, allowed: Sequence[Topology], node: str) -> str | 
 
 def _place(found: Together, seeking: Seeking) -> Place:
     finds = zip(seeking, found.finds, strict=True)
-    parts = (Part(member, _what(seek, found.node, find)) for (member, seek), find in finds)
+    parts = (
+        Part(member, _what(seek, found.node if member.pool is None else "", find))
+        for (member, seek), find in finds
+    )
     return Place(found.node, tuple(parts))
 
 

@@ -144,6 +144,7 @@ def _turn(case: PodCase) -> str:
         return "Its ResourceClaims are being allocated: the controller's turn."
     if not pod.spec.node_name:
         return "Its claims are its own: the scheduler's turn."
-    if not all(v.device and pod.uid in v.device.status.prepared_for for v in case.entries):
+    here = [v.device for v in case.entries if v.device and v.device.spec.node_name]
+    if not all(pod.uid in device.status.prepared_for for device in here):
         return f"Node {pod.spec.node_name} makes its devices ready: the agent's turn."
     return f"Node {pod.spec.node_name} has its devices ready."

@@ -111,12 +111,13 @@ def decide(
     if waited < PATIENCE + RESOLUTION:
         return LookAgain(PATIENCE + RESOLUTION - waited)
     words = refused.message[:LONGEST]
-    reasons = ((one, fixed(pod, one)) for one in stakes)
+    here = [one for one in stakes if one.device.spec.node_name]
+    reasons = ((one, fixed(pod, one)) for one in here)
     if stay := next(((one, why) for one, why in reasons if why), None):
         one, why = stay
         where = f"ElasticGPUClaim {one.claim.name} stays on node {one.device.spec.node_name}"
         return Stays(f"{where}, which does not take the pod ({words}): {why}")
-    return _withdraw(pod, stakes, words)
+    return _withdraw(pod, here, words)
 
 
 def fixed(pod: Pod, stake: Stake) -> str | None:
@@ -142,7 +143,7 @@ def _left_behind(
 ) -> list[Stake]:
     """Devices on a node from which another of the pod's has been withdrawn."""
     nodes = {node for claim in unserved for node in claim.status.excluded_nodes}
-    nodes |= {one.device.spec.node_name for one in stakes if given_up(one.device)}
+    nodes |= {one.device.spec.node_name for one in stakes if given_up(one.device)} - {""}
     return [
         one
         for one in stakes
@@ -169,7 +170,7 @@ def _refused(pod: Pod) -> PodCondition | None:
 def _handed_over(stakes: Sequence[Stake]) -> bool:
     """Whether the scheduler has all it waits for from us, and has not chosen the node."""
     whole = all(allocated_device(one.resource_claim) == one.device.name for one in stakes)
-    placed = all(one.device.spec.node_name for one in stakes)
+    placed = any(one.device.spec.node_name for one in stakes)
     return bool(stakes) and whole and placed and not scheduled([s.resource_claim for s in stakes])
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from elasticgpu.api.core import Node, Pod, ResourceClaim
-from elasticgpu.rules.consumer import Consumer, unsuited
+from elasticgpu.api.core import Node, NodeSelector, Pod, ResourceClaim
+from elasticgpu.rules.consumer import Consumer, fits, unsuited
 from elasticgpu.rules.nodes import ready
 from elasticgpu.rules.occupancy import Amounts, requests
 
@@ -31,17 +31,17 @@ def _against(
     pod: Pod, claims: Iterable[ResourceClaim], node: Node, running: Iterable[Pod]
 ) -> str | None:
     """What speaks against the node."""
-    if not all(_selects(claim, node.name) for claim in claims):
+    if not all(_selects(claim, node) for claim in claims):
         return "it does not match the allocated devices"
     taken = _sum(requests(one) for one in running if one.spec.node_name == node.name)
     return unsuited(Consumer.of(pod), node.name, node, taken)
 
 
-def _selects(claim: ResourceClaim, node: str) -> bool:
-    """Whether the allocation can be used on the node of this name."""
+def _selects(claim: ResourceClaim, node: Node) -> bool:
+    """Whether the allocation can be used on the node."""
     selector = (claim.status.allocation and claim.status.allocation.node_selector) or {}
-    fields = [f for term in selector.get("nodeSelectorTerms", ()) for f in term["matchFields"]]
-    return not selector or any(node in field["values"] for field in fields)
+    terms = NodeSelector.model_validate(selector).node_selector_terms
+    return not selector or any(fits(term, node) for term in terms)
 
 
 def _sum(parts: Iterable[Amounts]) -> Amounts:
