@@ -64,8 +64,8 @@ several pods: `prepare` is asked for each, `unprepare` once, after the last.
         async def release(self, device):
             await self.backend.delete(device.spec.source.handle or device.name)
 
-One whose cards are not on nodes of the cluster names them in `pool`, by the class's parameters: then
-`place` gets those, and the pod may run anywhere.
+One whose cards are not on nodes of the cluster names them in `pool`, by the class's parameters:
+then `place` gets those, and the pod may run anywhere.
 
 **What the two may answer.** Beside success they raise one of
 

@@ -324,3 +324,9 @@ def test_a_device_in_use_stays_as_large_as_it_is() -> None:
     with pytest.raises(Refused, match="plain cannot give a device more memory"):
         finish(Plain().resize(device, host=None))  # type: ignore[arg-type] # it is not looked at
     assert not Plain.grows
+
+
+def test_a_pool_is_the_exception() -> None:
+    """A plugin cuts the cards of nodes, unless it says that it has cards of its own."""
+    pools = {name: plugin.pool() for name, plugin in discover().items()}
+    assert [name for name, cards in pools.items() if cards is not None] == ["elasticgpu.io/remote"]

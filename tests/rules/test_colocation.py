@@ -42,9 +42,10 @@ def seeks(
     placer: Share | None = None,
     order: str = "binpack",
     memory: int = 0,
+    pool: NodeView | None = None,
 ) -> Seeker:
     wish = Wish(Demand(core=core, memory=memory), order=Placement(node=order))
-    return Seeker(name, wish, devices, placer or Share())
+    return Seeker(name, wish, devices, placer or Share(), pool=pool)
 
 
 def on(name: str, *finds: Find) -> Together:
@@ -58,7 +59,20 @@ def slice_of(gpu: str, core: int, memory: int = 0) -> Slice:
 A_FREE = device("egpu-a", core=50, node="a")
 B_FREE = device("egpu-b", core=50, node="b")
 REMOTE = device("egpu-r", core=50, node="")
+POOL = node("", 60, 50)
 ROWS: list[tuple[str, list[Seeker], list[NodeView], Together]] = [
+    (
+        "two-of-a-pool-on-no-node",
+        [seeks("x", 50, pool=POOL), seeks("y", 40, pool=POOL)],
+        [node("a", 100)],
+        on("", slice_of("-1", 50), slice_of("-0", 40)),
+    ),
+    (
+        "one-of-a-pool-and-one-of-a-node",
+        [seeks("x", 50, pool=POOL), seeks("y", 70)],
+        [node("a", 60), node("b", 80)],
+        on("b", slice_of("-1", 50), slice_of("b-0", 70)),
+    ),
     ("one", [seeks("x", 50)], [node("a", 60)], on("a", slice_of("a-0", 50))),
     (
         "two-on-the-node-that-holds-both",
@@ -170,6 +184,13 @@ def test_nowhere_is_bounded() -> None:
     assert isinstance(found, Nowhere)
     assert len(found.said()) < 4096
     assert found.said().endswith("; and 292 more nodes")
+
+
+def test_a_pool_that_is_full() -> None:
+    """What its cards lack is said; no node is looked at for it."""
+    found = together([seeks("x", 70, pool=POOL)], Ranking([node("a", 100)]), anywhere)
+    assert isinstance(found, Nowhere)
+    assert found.looks.startswith("looked at 1: without a node (-0: 60% of 100% core free")
 
 
 def test_no_node_at_all() -> None:

@@ -370,6 +370,23 @@ def test_modes_that_were_narrowed_later_take_nothing_away() -> None:
     assert Ledger([only("x.io/mps")]).lacks(device(phase="Bound")) is None
 
 
+def test_a_pool() -> None:
+    """Cards that are on no node are counted by their names, whoever names them."""
+    far = card("far:0", "", memory=8 * GI)
+    one = device("egpu-1", parts=[part("far:0", 60, 2 * GI)], node="")
+    ledger = Ledger([card()], [one])
+    assert ledger.nodes() == ["node-a"]
+    (view,) = ledger.pool([far]).cards
+    assert (view.core_free, view.memory_free, view.mode) == (40, 6 * GI, DRIVER)
+    two = device("egpu-2", parts=[part("far:0", 40, 6 * GI)], node="", phase="")
+    assert ledger.lacks(two, [far]) is None
+    assert ledger.lacks(two) == "there is no GPU object far:0"
+    on_a_node = device("egpu-2", parts=[part("far:0")], node="node-a", phase="")
+    assert ledger.lacks(on_a_node, [far]) == "there is no GPU object far:0"
+    large = device("egpu-3", parts=[part("far:0", 41)], node="", phase="")
+    assert "40% of 100% core free, 41% wanted" in (ledger.lacks(large, [far]) or "")
+
+
 def test_part_lacks_on_a_free_card() -> None:
     """A card nobody holds takes any driver."""
     assert part_lacks(part("card-0", 100, "80Gi"), free(card()), "x.io/any") is None

@@ -310,3 +310,14 @@ def test_never_what_somebody_has(rows: list[tuple[bool, bool, bool, bool]], seco
         for one in verdict.stakes:
             waits, ready, scheduled, gone = rows[stakes.index(one)]
             assert (waits, ready, scheduled, gone) == (True, False, False, False)
+
+
+def test_what_is_on_no_node_stays() -> None:
+    """It is not why a node refuses the pod: what is of the node moves, and the other goes along."""
+    far, near = stake("train", ""), stake("eval")
+    found = withdrawing.decide(refused(), [far, near], [], now=at(30))
+    assert isinstance(found, Withdraw)
+    assert [one.claim.name for one in found.stakes] == ["eval"]
+    assert withdrawing.decide(refused(), [far], [], now=at(30)) is None
+    gone = replace(near, device=near.device.with_status(phase="Released", reason=WITHDRAWN))
+    assert withdrawing.decide(refused(), [far, gone], [], now=at(30)) is None

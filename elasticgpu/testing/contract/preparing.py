@@ -98,7 +98,7 @@ class Preparing(Setting):
     def test_prepare_of_a_card_that_is_gone(self) -> None:
         """What the node has not is refused, in words."""
         for world, device in self.devices():
-            if not device.spec.source.devices:
+            if not device.spec.source.devices or not device.spec.node_name:
                 continue
             world.node.cards = {}
             answer = world.try_prepare(device)

@@ -108,16 +108,23 @@ class Setting:
 
 @dataclass
 class World:
-    """One node, what is placed on it, and the plugin as controller and agent have it."""
+    """One node, what is placed on it, and the plugin as controller and agent have it; or, of a
+    plugin that has cards outside the cluster, those."""
 
     setting: Setting
     node: FakeNode
 
     def __post_init__(self) -> None:
-        self.cards = list(self.node.cards.values())
+        self.plugin = self.started()
+        self.pool = self.plugin.pool()
+        self.cards = list(self.node.cards.values() if self.pool is None else self.pool)
         self.ledger = Ledger(self.cards)
         self.made = 0
-        self.plugin = self.started()
+
+    @property
+    def name(self) -> str:
+        """The node that its devices are on; empty: none."""
+        return NODE if self.pool is None else ""
 
     def started(self) -> Provisioner:
         """The plugin of a process that has just started, with the parameters of the class."""
@@ -126,7 +133,7 @@ class World:
     def view(self) -> NodeView:
         """What `place` gets of the node."""
         return candidates(
-            Wish(Demand(), mig=self.plugin.mig), self.plugin.name, self.ledger.node(NODE)
+            Wish(Demand(), mig=self.plugin.mig), self.plugin.name, self.ledger.node(self.name)
         )
 
     def try_place(self, want: Demand) -> Slice | Refused | None:
@@ -150,7 +157,7 @@ class World:
             claim=ElasticGPUClaim(metadata=meta, spec=ClaimSpec()),
             gpu_class=ElasticGPUClass(metadata=ObjectMeta(name="a-class"), spec=spec),
             want=want,
-            node=NODE,
+            node=self.name,
             place=place,
         )
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from elasticgpu.api.elasticgpu import CardSlice
 from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
@@ -51,6 +51,12 @@ class RemoteParameters(Parameters):
     memory: str = ""
     model: Annotated[str, StringConstraints(max_length=128)] = ""
     library: Annotated[str, StringConstraints(pattern=r"^(/.*)?$")] = ""
+
+    @field_validator("memory")
+    @classmethod
+    def _amount(cls, value: str) -> str:
+        memory_bytes(value)
+        return value
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticgpu.api.claim import ElasticGPUClaim
 from elasticgpu.api.core import ConsumerReference, ResourceClaim
+from elasticgpu.api.gpuclass import Topology, TopologyTerm
 from elasticgpu.rules import allocation, handing
 from elasticgpu.rules.allocation import Allocate
 from elasticgpu.rules.handing import PodView, Unreserve
-from tests.rules.build import NOW, pod
+from tests.rules.build import NOW, gpu_class, pod
 
 from .views import FULL, HELD, OURS, PODS, RC, behind, bound, looked, made, of
 
@@ -50,6 +53,24 @@ def test_allocated_says_device_node_and_time() -> None:
             }
         ],
     }
+
+
+def test_allocated_where_its_class_allows() -> None:
+    """Of a device on no node; one that is on a node was placed there by that."""
+    terms = [TopologyTerm(key="zone", values=["a", "b"])]
+    topologies = (Topology(match_label_expressions=terms),)
+    got = allocation.allocated(Allocate(RC, HELD, of(HELD, ""), False, topologies), now=NOW)
+    assert got.status.allocation is not None
+    assert got.status.allocation.node_selector == {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}]}
+        ]
+    }
+    shop = gpu_class(allowed_topologies=topologies)
+    for node, allowed in (("", topologies), ("node-a", ())):
+        entry = replace(behind(HELD, RC), device=of(HELD, node), gpu_class=shop)
+        (order,) = handing.decide(looked(pod(), entry))
+        assert order == Allocate(RC, HELD, of(HELD, node), True, allowed)
 
 
 def test_allocated_without_a_node() -> None:
