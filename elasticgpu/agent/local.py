@@ -6,6 +6,8 @@ import asyncio
 import os
 import shutil
 import signal
+import tempfile
+from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -77,29 +79,40 @@ class LocalFiles:
 async def run(
     argv: Sequence[str], *, stdin: str, env: Mapping[str, str], timeout: float
 ) -> Finished:
-    """Run a program to its end, in a process group of its own. See `Host.run`."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, **env},
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise Refused(f"{argv[0]} cannot be run: {error.strerror}") from error
+    """Run a program to its end, in a process group of its own. See `Host.run`.
+
+    Its output goes to a file: a pipe would stay open for as long as a daemon that it started.
+    """
+    with tempfile.TemporaryFile() as written:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=written,
+                stderr=asyncio.subprocess.STDOUT,
+                env={**os.environ, **env},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Refused(f"{argv[0]} cannot be run: {error.strerror}") from error
+        await _ended(process, argv[0], stdin, timeout)
+        written.seek(0)
+        output = written.read(KEPT).decode(errors="replace")
+    return Finished(process.returncode or 0, output)
+
+
+async def _ended(process: Process, name: str, stdin: str, timeout: float) -> None:
+    """Wait for its end; what takes longer is killed, with all it started."""
     try:
         async with asyncio.timeout(timeout):
-            output, _ = await process.communicate(stdin.encode())
+            await process.communicate(stdin.encode())
     except TimeoutError as error:
-        raise Retry(f"{argv[0]} did not end in {timeout:.0f} s and was killed") from error
+        raise Retry(f"{name} did not end in {timeout:.0f} s and was killed") from error
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    return Finished(process.returncode or 0, output[-KEPT:].decode(errors="replace"))
 
 
 async def _must(argv: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -81,6 +82,27 @@ async def test_run_of_what_is_not_there() -> None:
     """A program that is missing is named."""
     with pytest.raises(Refused, match="no-such-program cannot be run"):
         await run(["no-such-program"], stdin="", env={}, timeout=5)
+
+
+async def test_a_daemon_is_not_waited_for(tmp_path: Path) -> None:
+    """What a program leaves in the background may keep its output open: it goes on."""
+    note = tmp_path / "pid"
+    code = (
+        "import os,time,pathlib\n"
+        "print('started', flush=True)\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        f"    pathlib.Path({str(note)!r}).write_text(str(os.getpid()))\n"
+        "    time.sleep(600)\n"
+        f"while not pathlib.Path({str(note)!r}).exists(): time.sleep(0.01)"
+    )
+    done = await python(code)
+    pid = int(note.read_text())
+    try:
+        assert (done.status, done.output) == (0, "started\n")
+        assert _lives(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
 
 
 async def test_what_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
