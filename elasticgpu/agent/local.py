@@ -6,11 +6,11 @@ import asyncio
 import os
 import shutil
 import signal
-import tempfile
-from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from elasticgpu.errors import Refused, Retry
 from elasticgpu.host import Finished
@@ -81,31 +81,31 @@ async def run(
 ) -> Finished:
     """Run a program to its end, in a process group of its own. See `Host.run`.
 
-    Its output goes to a file: a pipe would stay open for as long as a daemon that it started.
+    Its input and output are files, not pipes: a program need not read the one, and a daemon that
+    it leaves behind may keep the other open.
     """
-    with tempfile.TemporaryFile() as written:
+    with TemporaryFile() as given, TemporaryFile() as said:
+        given.write(stdin.encode())
+        given.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=written,
+                stdin=given,
+                stdout=said,
                 stderr=asyncio.subprocess.STDOUT,
                 env={**os.environ, **env},
                 start_new_session=True,
             )
         except OSError as error:
             raise Refused(f"{argv[0]} cannot be run: {error.strerror}") from error
-        await _ended(process, argv[0], stdin, timeout)
-        written.seek(0)
-        output = written.read(KEPT).decode(errors="replace")
-    return Finished(process.returncode or 0, output)
+        return Finished(await _end(process, argv[0], timeout), _last(said))
 
 
-async def _ended(process: Process, name: str, stdin: str, timeout: float) -> None:
-    """Wait for its end; what takes longer is killed, with all it started."""
+async def _end(process: asyncio.subprocess.Process, name: str, timeout: float) -> int:
+    """Its exit status. Raises Retry if it takes longer: it is killed then, and all its children."""
     try:
         async with asyncio.timeout(timeout):
-            await process.communicate(stdin.encode())
+            return await process.wait()
     except TimeoutError as error:
         raise Retry(f"{name} did not end in {timeout:.0f} s and was killed") from error
     finally:
@@ -113,6 +113,11 @@ async def _ended(process: Process, name: str, stdin: str, timeout: float) -> Non
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+def _last(said: IO[bytes]) -> str:
+    said.seek(max(0, said.seek(0, os.SEEK_END) - KEPT))
+    return said.read(KEPT).decode(errors="replace")
 
 
 async def _must(argv: Sequence[str]) -> None:

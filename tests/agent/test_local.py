@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from elasticgpu.agent.local import LocalFiles, run
 from elasticgpu.errors import Refused, Retry
@@ -76,6 +77,15 @@ async def test_run() -> None:
     done = await python(code, stdin="hello\n", env={"K": "v"})
     assert done.status == 3
     assert sorted(done.output.split()) == ["e", "hello", "v"]
+
+
+def test_nobody_need_read_what_a_program_is_given() -> None:
+    """Under either loop: a program that ends without a look at its input has ended, no more."""
+    for factory in (asyncio.new_event_loop, uvloop.new_event_loop):
+        with asyncio.Runner(loop_factory=factory) as runner:
+            for _ in range(20):
+                done = runner.run(run(["echo", "no"], stdin="x" * 100_000, env={}, timeout=30))
+                assert done == Finished(0, "no\n")
 
 
 async def test_run_of_what_is_not_there() -> None:
