@@ -37,6 +37,8 @@ class World:
     """What the stand-in of the MPS daemon was told."""
     shown: str
     """What `kubectl get` printed."""
+    events: list[str]
+    """What was said of the namespace's objects."""
 
     def device(self, claim: str) -> Object:
         """The device of a claim."""
@@ -77,7 +79,9 @@ def observed(case: Case) -> World:
 
     promises = {use: promised(use) for use in (*ALONE.values(), *TOGETHER)}
     told = case.ours.stand_ins.told.read_text().splitlines()
-    return World(claims, devices, cards, seen, promises, told, shown)
+    listed = case.api.list(f"/apis/events.k8s.io/v1/namespaces/{case.namespace}/events")
+    events = [event.get("note", "") for event in listed]
+    return World(claims, devices, cards, seen, promises, told, shown, events)
 
 
 def served(case: Case) -> dict[str, Object]:
