@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
 PROGRAM = $(VENV)/.program
 READY = $(VENV)/.ready
-SOURCES = elasticgpu provisioners tests benchmarks
+SOURCES = elasticgpu provisioners tests benchmarks examples
 # Percent of branches below which `make coverage` fails.
 FAIL_UNDER = 100
 

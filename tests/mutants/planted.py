@@ -18,6 +18,7 @@ MIG = ("tests/rules/mig",)
 HOLDERS = ("tests/rules/test_holders.py", "tests/rules/test_handover.py")
 PROTECTION = ("tests/controllers/test_protection.py",)
 HANDING = ("tests/rules/handing",)
+ACCEPTING = ("tests/rules/test_accepting.py",)
 STORE = ("tests/transport/test_store.py",)
 QUANTITY = ("tests/api/test_quantity.py",)
 VOCABULARY = ("tests/rules/test_vocabulary.py",)
@@ -632,5 +633,33 @@ FAULTS = [
         "        if (node, choice.entry.label) in found:\n",
         "        if False:\n",
         IMPORTING,
+    ),
+    Fault(
+        "a class says each time what it says already",
+        "elasticgpu/rules/accepting.py",
+        "    if all(_same(find_condition(there, new.type), new) for new in conditions):",
+        "    if False:",
+        ACCEPTING,
+    ),
+    Fault(
+        "refused parameters are said to be taken",
+        "elasticgpu/rules/accepting.py",
+        "    if view.misfit:\n        return Condition(",
+        "    if False:\n        return Condition(",
+        ACCEPTING,
+    ),
+    Fault(
+        "nobody is warned of a class that cannot serve",
+        "elasticgpu/controllers/classes.py",
+        "                if warning:",
+        "                if False:",
+        ("tests/controllers/test_classes.py",),
+    ),
+    Fault(
+        "the contract suite believes that a crash tidies up",
+        "elasticgpu/testing/contract/watching.py",
+        "(self._for_good or self._steps == (self._at or 0) + 1)",
+        "self._steps == (self._at or 0) + 1",
+        ("tests/testing/test_contract.py",),
     ),
 ]

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,11 +69,17 @@ def test_its_own_tests(target: Path) -> None:
     )
 
 
+def manifests() -> dict[str, Object]:
+    """What its author applies, by kind."""
+    found = yaml.safe_load_all((EXAMPLE / "lanes.yaml").read_text())
+    return {body["kind"]: body for body in found}
+
+
 async def test_it_serves(installed: None, world: World) -> None:
     """Its class is taken, and the pod of its manifests runs with a ticket to its lane."""
     made: dict[str, Object] = {}
-    for body in yaml.safe_load_all((EXAMPLE / "lanes.yaml").read_text()):
-        made[body["kind"]] = await world.make(COLLECTIONS[body["kind"]], body)
+    for kind, body in manifests().items():
+        made[kind] = await world.make(COLLECTIONS[kind], body)
     await world.phase(f"{COLLECTIONS['Pod']}/driver", "Running")
     claim = await world.get(f"{COLLECTIONS['ElasticGPUClaim']}/slow-lane")
     device = await world.get(f"{OURS}/elasticgpus/{claim['spec']['elasticGPUName']}")
@@ -83,3 +90,35 @@ async def test_it_serves(installed: None, world: World) -> None:
     gpu_class = await world.get(f"{COLLECTIONS['ElasticGPUClass']}/lanes")
     says = {row["type"]: row["status"] for row in gpu_class["status"]["conditions"]}
     assert says == {"ParametersAccepted": "True", "Verified": "False"}
+
+
+async def test_a_class_that_it_refuses(installed: None, world: World) -> None:
+    """The class says so by the field's name, its claim waits and says the same, and no device is
+    made; a class that is written anew serves."""
+    refused = "parameters of example.com/lanes: lanes: "
+    given = manifests()
+    bad = {**given["ElasticGPUClass"], "spec": {"provisioner": NAME, "parameters": {"lanes": "0"}}}
+    await world.make(COLLECTIONS["ElasticGPUClass"], bad)
+    await world.make(COLLECTIONS["ElasticGPUClaim"], given["ElasticGPUClaim"])
+
+    async def said(kind: str, name: str, reason: str) -> str:
+        found = await world.get(f"{COLLECTIONS[kind]}/{name}")
+        rows = found.get("status", {}).get("conditions", [])
+        return next((row["message"] for row in rows if row["reason"] == reason), "")
+
+    where = ("ElasticGPUClass", "lanes"), ("ElasticGPUClaim", "slow-lane")
+    for kind, name in where:
+        message = await world.until(partial(said, kind, name, "BadParameters"))
+        assert refused in message
+
+    async def told() -> bool:
+        events = (await world.get("/apis/events.k8s.io/v1/events"))["items"]
+        warnings = [one for one in events if one["type"] == "Warning"]
+        about = {one["regarding"]["kind"] for one in warnings if refused in one["note"]}
+        return about == {kind for kind, _ in where}
+
+    await world.until(told)
+    assert not (await world.get(f"{OURS}/elasticgpus"))["items"]
+    await world.delete(f"{COLLECTIONS['ElasticGPUClass']}/lanes")
+    await world.make(COLLECTIONS["ElasticGPUClass"], given["ElasticGPUClass"])
+    await world.phase(f"{COLLECTIONS['ElasticGPUClaim']}/slow-lane", "Bound")

@@ -472,6 +472,17 @@ class MarksLast(Sound):
             await super().unprepare(device, host)
 
 
+class TidiesUpItself(MarksLast):
+    """It trusts that whoever is interrupted still has the time to tidy up."""
+
+    async def prepare(self, device: ElasticGPU, host: Host) -> ContainerEdits:
+        try:
+            return await super().prepare(device, host)
+        except BaseException:
+            await Sound.unprepare(self, device, host)
+            raise
+
+
 class UnmarksFirst(Sound):
     """Unprepare forgets the device first, and then does not know that there is more to undo."""
 

@@ -115,6 +115,7 @@ FAULTS: list[tuple[type[Provisioner], str, str]] = [
     (faulty.RenamesCancellation, "prepare_cancelled_at_any_wait", "let"),
     (faulty.MarksLast, "prepare_cancelled_at_any_wait", "is left"),
     (faulty.MarksLast, "crash_in_prepare_between_any_two_steps", "is left"),
+    (faulty.TidiesUpItself, "crash_in_prepare_between_any_two_steps", "is left"),
     (faulty.LocksItself, "crash_in_prepare_between_any_two_steps", "being prepared"),
     (faulty.UnmarksFirst, "unprepare_cancelled_at_any_wait", "is left"),
     (faulty.UnmarksFirst, "crash_in_unprepare_between_any_two_steps", "is left"),
