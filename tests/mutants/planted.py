@@ -661,6 +661,8 @@ FAULTS = [
         "(self._for_good or self._steps == (self._at or 0) + 1)",
         "self._steps == (self._at or 0) + 1",
         ("tests/testing/test_contract.py",),
+    ),
+    Fault(
         "what is held of a pool is not counted",
         "elasticgpu/rules/ledger.py",
         'NodeView("", tuple(self._sum(card, "") for card in cards))',
