@@ -84,6 +84,11 @@ STEPS: tuple[Step, ...] = (
         (bound("cuda-sample"), running("cuda-sample", node="node-b")),
     ),
     Apply(
+        "A card of another host, over the network",
+        "8-remote.yaml",
+        (bound("rendering"), running("rendering")),
+    ),
+    Apply(
         "A device that an admin made ahead, chosen by its label",
         "11-static-device.yaml",
         (bound("lab"), serves("lab", "lab-share"), running("lab", node="node-b")),
