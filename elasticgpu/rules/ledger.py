@@ -217,6 +217,9 @@ class Ledger:
             modes = view.gpu.spec.modes
             if modes and driver not in modes and not admitted:
                 return f"{part.gpu}: its admin allows only {', '.join(modes)}, not {driver}"
+            wrong = mig.wrong_mode(view.gpu.status, wanted=bool(part.mig_profile))
+            if wrong and not admitted:
+                return f"{part.gpu}: {wrong}"
             if said := part_lacks(part, view, driver):
                 return f"{part.gpu}: {said}"
         return None

@@ -373,6 +373,13 @@ class LeavesAMode(Sound):
         return await super().prepare(device, host)
 
 
+class LeavesMigMode(Sound):
+    async def prepare(self, device: ElasticGPU, host: Host) -> ContainerEdits:
+        for part in device.spec.source.devices:
+            await host.nvml.set_mig_mode(part.gpu, "Enabled")
+        return await super().prepare(device, host)
+
+
 class UndoesOnce(Sound):
     async def unprepare(self, device: ElasticGPU, host: Host) -> None:
         if not host.files.exists(host.run_dir / device.name):

@@ -105,6 +105,7 @@ FAULTS: list[tuple[type[Provisioner], str, str]] = [
     (faulty.LeavesAFile, "unprepare_leaves_nothing", "file .* is left"),
     (faulty.LeavesADirectory, "unprepare_leaves_nothing", "directory .* is left"),
     (faulty.LeavesAMode, "unprepare_leaves_nothing", "is EXCLUSIVE_PROCESS, it was DEFAULT"),
+    (faulty.LeavesMigMode, "unprepare_leaves_nothing", "MIG mode of .* is Enabled, .* it was Dis"),
     (faulty.UndoesOnce, "unprepare_twice", "the second time it raised"),
     (faulty.UndoesOnce, "unprepare_of_what_never_was", "never was prepared it raised"),
     (faulty.Remembers, "unprepare_after_a_restart", "is left"),

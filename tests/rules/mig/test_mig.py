@@ -362,6 +362,25 @@ def test_static_devices_do_not_overlap() -> None:
     assert ledger.lacks(device("egpu-b", driver=DRIVER, parts=[tiny.but(mig_start=3)])) is None
 
 
+def test_static_devices_wait_for_their_mode() -> None:
+    """One that its node would only refuse has no room yet; one that was admitted keeps it."""
+    off = a100(mig_mode="Disabled", mig_mode_pending="Enabled", mig_needs_reset=True)
+    on = a100(mig_mode="Enabled", mig_mode_pending="Enabled", mig_needs_reset=True)
+    cut = part("card-0", 14, GI).but(mig_profile="1g.5gb", mig_start=2)
+    said = (
+        "card-0: is not in MIG mode, which on this card only a reset changes; a change is pending"
+    )
+    waits = device("egpu-b", driver=DRIVER, phase="Pending", parts=[cut])
+    assert (Ledger([off.gpu]).lacks(waits) or "").startswith(said)
+    assert Ledger([on.gpu]).lacks(waits) is None
+    assert Ledger([off.gpu]).lacks(waits.with_status(phase="Bound")) is None
+    share = device("egpu-c", phase="Pending", parts=[part("card-0", 14, GI)])
+    assert "is in MIG mode" in (Ledger([on.gpu]).lacks(share) or "")
+    assert Ledger([off.gpu]).lacks(share) is None
+    rtx = card("card-0", model="NVIDIA GeForce RTX 3090")
+    assert Ledger([rtx]).lacks(waits) == "card-0: NVIDIA GeForce RTX 3090 cannot be cut by MIG"
+
+
 def test_claims_of_one_pod_largest_first() -> None:
     """Placed as one, they find a place that one after the other by name they would not."""
     seekers = [
