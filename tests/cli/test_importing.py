@@ -230,7 +230,9 @@ def test_every_layout(name: str) -> None:
     room beside each other. It is meant for some."""
     meant, others = [], []
     for model in (model.short for model in MODELS if model.mig):
-        cards = Fleet(nodes={"node-a": [Row(model=model, count=2)]}).cards("node-a")
+        cards = Fleet(nodes={"node-a": [Row(model=model, count=2, mig_enabled=True)]}).cards(
+            "node-a"
+        )
         try:
             found = translate([LAYOUTS[name]], [Choice("node-a", LAYOUTS[name])], cards)
         except Refused as error:
