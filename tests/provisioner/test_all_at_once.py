@@ -29,6 +29,7 @@ from elasticgpu.api.gpuclass import ElasticGPUClass
 from elasticgpu.api.vocabulary import demand
 from elasticgpu.errors import Refused
 from elasticgpu.provisioner import Provisioner, Request, discover
+from elasticgpu.rules.fleet import Ranking
 from elasticgpu.rules.ledger import OVERCOMMITTED, Ledger
 from elasticgpu.rules.placement import Placed, Wish, place
 from elasticgpu.rules.reclaiming import in_phase
@@ -38,7 +39,17 @@ PLUGINS = discover()
 PARAMETERS: dict[str, list[dict[str, str]]] = {
     "elasticgpu.io/mps": [{}, {"replicas": "3"}, {"replicas": "4"}],
     "elasticgpu.io/vcuda": [{}, {"deviceSplitCount": "2"}],
+    "elasticgpu.io/remote": [
+        {"servers": "far-1,far-2", "memory": "16Gi"},
+        {"servers": "far-2,far-3:1", "memory": "16Gi"},
+    ],
 }
+POOL = {
+    card.name: card
+    for written in PARAMETERS["elasticgpu.io/remote"]
+    for card in PLUGINS["elasticgpu.io/remote"].tuned(written).pool() or ()
+}
+"""The cards outside the cluster, one of which two classes share."""
 FLEET = Fleet.model_validate(
     {"nodes": {"node-a": ["H200", "A100-40GB", "A30"], "node-b": ["A10", "RTX-4090", "T4"]}}
 )
@@ -66,7 +77,8 @@ def placed(
     """Where the backend puts it; None if nowhere."""
     with suppress(Refused):
         wish = Wish(demand(requests), None, of.spec.placement, plugin.mig)
-        found = place(wish, plugin, ledger)
+        pool = plugin.pool()
+        found = place(wish, plugin, ledger if pool is None else Ranking((ledger.pool(pool),)))
         return found if isinstance(found, Placed) else None
     return None
 
@@ -86,6 +98,7 @@ SERVED = {
     for driver, plugin in PLUGINS.items()
 }
 """What each backend has room for on empty cards: else those that serve little are hardly drawn."""
+ALL = {card.name: card for card in CARDS} | POOL
 NOW = "2026-01-01T00:00:00Z"
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 """A failing history is told as it came: to shrink it takes minutes."""
@@ -105,6 +118,7 @@ class AllAtOnce(RuleBasedStateMachine):
 
     @initialize(modes=st.lists(st.sets(st.sampled_from(sorted(PLUGINS))), max_size=2))
     def admin(self, modes: list[set[str]]) -> None:
+        """Some cards are for some backends only, from the beginning."""
         for card, allowed in zip(CARDS, modes, strict=False):
             self._card(card.but(spec=card.spec.but(modes=sorted(allowed))))
 
@@ -136,9 +150,10 @@ class AllAtOnce(RuleBasedStateMachine):
         meta = {"name": "claim", "namespace": "team", "uid": f"uid-{self.made}"}
         claim = ElasticGPUClaim.model_validate({"metadata": meta, "spec": {}})
         want = demand(requests)
-        request = Request(claim=claim, gpu_class=of, want=want, node=found.node, place=found.place)
+        node = "" if PLUGINS[of.spec.provisioner].tuned(of.spec.parameters).pool() else found.node
+        request = Request(claim=claim, gpu_class=of, want=want, node=node, place=found.place)
         device = build(of.spec.provisioner, request)
-        assert self.ledger.lacks(device) is None, "the ledger itself has no room for it"
+        assert self.ledger.lacks(device, POOL.values()) is None, "the ledger has no room for it"
         self._put(device)
 
     def _some(self, data: st.DataObject) -> ElasticGPU:
@@ -190,11 +205,25 @@ class AllAtOnce(RuleBasedStateMachine):
             told = now.status.but(health="Unhealthy" if health == "X" else health)
             self._card(now.but(spec=now.spec.but(unschedulable=shut), status=told))
 
+    @rule(card=st.sampled_from(CARDS), modes=st.sets(st.sampled_from(sorted(PLUGINS)), max_size=2))
+    def allow(self, card: GPU, modes: set[str]) -> None:
+        """The admin says which backends may have a card, whatever lies on it."""
+        now = self.cards.get(card.name)
+        if now is not None:
+            self._card(now.but(spec=now.spec.but(modes=sorted(modes))))
+
+    @rule(card=st.sampled_from([card for card in CARDS if card.status.mig]), on=st.booleans())
+    def flip(self, card: GPU, on: bool) -> None:
+        """A card's MIG mode is another one after a reset."""
+        now = self.cards.get(card.name)
+        if now is not None:
+            self._card(now.but(status=now.status.but(mig_mode="Enabled" if on else "Disabled")))
+
     @invariant()
     def nothing_is_oversold(self) -> None:
         for name, rows in self._by_card().items():
             assert sum(part.core for part in rows) <= 100, name
-            card = next(card for card in CARDS if card.name == name)
+            card = ALL[name]
             assert sum(part.memory_bytes for part in rows) <= card.memory, name
             table = {row.name: row for row in card.status.mig}
             slices = [
@@ -257,7 +286,5 @@ def test_all_backends_on_one_ledger() -> None:
         settings=settings(max_examples=40, stateful_step_count=40, deadline=None, phases=PHASES),
     )
     # Which backends a run draws is chance: that each has room on empty cards is not.
-    assert {driver for driver in SERVED if SERVED[driver]} >= set(PLUGINS) - {
-        "elasticgpu.io/remote"
-    }
+    assert all(SERVED.values())
     assert seen
