@@ -16,6 +16,9 @@ which the node must already run. What is known of it is public:
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from elasticgpu.provisioner import (
     ContainerEdits,
@@ -40,9 +43,9 @@ CONTROL = "/dev/nvidiactl"
 class QGPUParameters(Parameters):
     """The driver's units, of a class: percent of core, GiB of memory, shares of a card."""
 
-    core_step: int = 5
-    memory_step: int = 1
-    shares_per_card: int = 16
+    core_step: Annotated[int, Field(ge=1, le=100)] = 5
+    memory_step: Annotated[int, Field(ge=1)] = 1
+    shares_per_card: Annotated[int, Field(ge=1)] = 16
 
 
 class QGPU(Provisioner):

@@ -109,6 +109,18 @@ def test_units_of_the_class() -> None:
 
 
 @pytest.mark.parametrize(
+    "written",
+    [{"coreStep": "0"}, {"coreStep": "101"}, {"memoryStep": "0"}, {"sharesPerCard": "-1"}],
+    ids=str,
+)
+def test_units_that_are_none(written: dict[str, str]) -> None:
+    """The class hears it, not each of its claims."""
+    (name,) = written
+    with pytest.raises(Refused, match=f"{name}: Input should be"):
+        QGPU().tuned(written)
+
+
+@pytest.mark.parametrize(
     "want",
     [Demand(mig="1g.18gb"), Demand(tflops=100), Demand(core=10, count=2), Demand()],
     ids=["mig", "tflops", "two-cards", "no-size"],
