@@ -74,8 +74,11 @@ class Place:
 
     @classmethod
     def of(cls, device: ElasticGPU, host: Host) -> Place:
-        """The device's place in the plugin's directory, which is empty after a reboot."""
-        return cls(device.name, host.run_dir / device.name, host.run_dir / "vgpulock")
+        """The device's place in the plugin's directory, which is empty after a reboot.
+
+        No device is called as the lock is: their names have no dot.
+        """
+        return cls(device.name, host.run_dir / device.name, host.run_dir / ".vgpulock")
 
     @property
     def region(self) -> Path:

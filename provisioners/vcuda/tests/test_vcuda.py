@@ -211,7 +211,7 @@ def test_what_a_container_gets() -> None:
         "/etc/ld.so.preload": (f"{mine}/ld.so.preload", "ro"),
         region: (f"{mine}/egpu-1.cache", "rw"),
         "/tmp/cudevshr.cache": (f"{mine}/egpu-1.cache", "rw"),
-        "/tmp/vgpulock": (f"{OWN}/vgpulock", "rw"),
+        "/tmp/vgpulock": (f"{OWN}/.vgpulock", "rw"),
     }
     assert [one.path for one in edits.device_nodes][:2] == ["/dev/nvidia0", "/dev/nvidiactl"]
 
@@ -226,9 +226,20 @@ def test_what_is_on_the_node() -> None:
     assert content is not None
     assert Region.decode(content, 1) == Region((3000 * MI,), (30,), 0)
     assert where.files.modes[region] == 0o666
-    assert where.files.modes[OWN / "vgpulock"] == 0o777
+    assert where.files.modes[OWN / ".vgpulock"] == 0o777
     assert where.files.read(OWN / "egpu-1" / "ld.so.preload") == b"/usr/local/vgpu/libvgpu.so\n"
     assert env(edits)["CUDA_TASK_PRIORITY"] == "0"
+
+
+def test_a_device_called_as_the_lock_is() -> None:
+    """Whatever devices are called, none takes away what all of the node share."""
+    where = node(card("c0"))
+    prepared(SHARE, where)
+    other = SHARE.with_metadata(name="vgpulock")
+    edits = prepared(other, where)
+    finish(VCUDA().unprepare(other, where.host(VCUDA.name)))
+    (lock,) = (one for one in edits.mounts if one.container_path == "/tmp/vgpulock")
+    assert where.files.exists(Path(lock.host_path))
 
 
 def test_cards_are_counted_as_cuda_counts_them() -> None:

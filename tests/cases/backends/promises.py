@@ -67,7 +67,7 @@ def vcuda(of: Given) -> Seen:
         "/etc/ld.so.preload": Mounted.of(own / "ld.so.preload", "ro"),
         inside: region,
         "/tmp/cudevshr.cache": region,
-        "/tmp/vgpulock": Mounted.of(of.folder() / "vgpulock", "rw"),
+        "/tmp/vgpulock": Mounted.of(of.folder() / ".vgpulock", "rw"),
     }
     return Seen(env, of.nodes(), mounts)
 
