@@ -35,8 +35,13 @@ from elasticgpu.provisioner import (
     whole_cards,
 )
 
-SERVER = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*)(@(?P<port>\d{1,5}))?(:(?P<card>\d+))?")
-PORT = "8308"
+LABEL = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
+SERVER = re.compile(
+    rf"(?P<host>{LABEL}(\.{LABEL})*)\.?(@(?P<port>\d{{1,5}}))?(:(?P<card>\d{{1,3}}))?", re.ASCII
+)
+LONGEST = 128
+"""Characters of a server's name; with port and card it is the name of a card."""
+PORT = 8308
 MOST = 256
 """Cards of a pool, at most: each decision about a claim looks at all of them."""
 
@@ -50,7 +55,7 @@ class RemoteParameters(Parameters):
     count: Annotated[int, Field(ge=1, le=16)] = 1
     memory: str = ""
     model: Annotated[str, StringConstraints(max_length=128)] = ""
-    library: Annotated[str, StringConstraints(pattern=r"^(/.*)?$")] = ""
+    library: Annotated[str, StringConstraints(pattern=r"^(/[\w+-][\w.+-]*)*$")] = ""
 
     @field_validator("memory")
     @classmethod
@@ -76,10 +81,12 @@ class RemoteParameters(Parameters):
 
     def _of(self, server: str) -> Iterator[str]:
         found = SERVER.fullmatch(server)
-        if found is None:
+        if found is None or len(found["host"]) > LONGEST:
             raise ValueError(f"servers: {server!r} is not <host>[@<port>][:<card>]")
-        port = found["port"] if found["port"] != PORT else None
-        where = found["host"].lower() + (f"@{port}" if port else "")
+        port = int(found["port"] or PORT)
+        if not 0 < port < 1 << 16:
+            raise ValueError(f"servers: {server!r} names no port: write 1 to 65535")
+        where = found["host"].lower() + (f"@{port}" if port != PORT else "")
         numbers = [found["card"]] if found["card"] else map(str, range(self.count))
         return (f"{where}:{int(number)}" for number in numbers)
 
@@ -130,7 +137,8 @@ class Remote(Provisioner):
 
 
 def _card(name: str, index: int, own: RemoteParameters) -> GPU:
-    status = GPUStatus(index=index, model=own.model, memory=own.memory, health="Healthy")
+    size = memory_bytes(own.memory)
+    status = GPUStatus(index=index, model=own.model, memory=size, health="Healthy")
     return GPU(metadata=ObjectMeta(name=name), spec=GPUSpec(node_name=""), status=status)
 
 

@@ -34,6 +34,8 @@ SERVERS: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "several": ("gpu-1:0, gpu-1:2,10.0.0.7", {}, ["gpu-1:0", "gpu-1:2", "10.0.0.7:0"]),
     "each-once": ("gpu-1:1,GPU-1@8308:01", {}, ["gpu-1:1"]),
     "its-own-port": ("gpu-1@9000:1", {}, ["gpu-1@9000:1"]),
+    "a-port-is-a-number": ("gpu-1@08308,gpu-1@09000:1", {}, ["gpu-1:0", "gpu-1@9000:1"]),
+    "with-the-dot-of-the-root": ("gpu-1.example.,gpu-1.example", {}, ["gpu-1.example:0"]),
     "so-many-of-each": ("a,b:1", {"count": "2"}, ["a:0", "a:1", "b:1"]),
 }
 
@@ -47,6 +49,12 @@ def test_pool(name: str) -> None:
     assert {card.memory for card in found} == {16 * GI}
 
 
+def test_memory_in_the_unit_of_all() -> None:
+    """A number below 1Mi is MiB, as everywhere."""
+    (card,) = pool("a", memory="16000").pool()
+    assert card.memory == 16000 << 20
+
+
 BAD: dict[str, tuple[dict[str, str], str]] = {
     "no-server": ({"memory": "16Gi"}, "servers: name at least one"),
     "no-memory": ({"servers": "a"}, "memory: say how much each card has"),
@@ -54,6 +62,24 @@ BAD: dict[str, tuple[dict[str, str], str]] = {
     "no-quantity": ({"servers": "a", "memory": "much"}, "much"),
     "no-server-at-all": ({"servers": "a b", "memory": "1Gi"}, "'a b' is not <host>"),
     "port-in-the-wrong-place": ({"servers": "a:8308:0", "memory": "1Gi"}, "is not <host>"),
+    "no-port": ({"servers": "a@0", "memory": "1Gi"}, "'a@0' names no port"),
+    "no-such-port": ({"servers": "a@65536", "memory": "1Gi"}, "names no port: write 1 to 65535"),
+    "digits-of-elsewhere": ({"servers": "a:٣", "memory": "1Gi"}, "is not <host>"),
+    "an-empty-label": ({"servers": "a..b", "memory": "1Gi"}, "is not <host>"),
+    "a-name-longer-than-objects": ({"servers": "a" * 300, "memory": "1Gi"}, "is not <host>"),
+    "a-card-beyond-all": ({"servers": "a:1000", "memory": "1Gi"}, "is not <host>"),
+    "the-root-over-the-containers": (
+        {"servers": "a", "memory": "1Gi", "library": "/"},
+        "library: String should match",
+    ),
+    "a-way-up": (
+        {"servers": "a", "memory": "1Gi", "library": "/opt/../etc"},
+        "library: String should match",
+    ),
+    "two-libraries": (
+        {"servers": "a", "memory": "1Gi", "library": "/opt/a:/opt/b"},
+        "library: String should match",
+    ),
     "too-many": (
         {"servers": ",".join(f"a{n}" for n in range(17)), "count": "16", "memory": "1Gi"},
         "272 cards, at most 256",
