@@ -49,6 +49,10 @@ class ContainerEdits(Model):
     mounts: list[Mount] = []
 
 
+LARGEST = 16 << 20
+"""Bytes of a file that a plugin may read. What is mounted into containers can grow to any size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """How a program ended: its exit status, and what it wrote on both outputs."""
@@ -137,7 +141,7 @@ class Files(Protocol):
         """Overwrite bytes of a file that exists, in place: others have it mapped."""
 
     def read(self, path: Path) -> bytes | None:
-        """What is in the file; None if there is none."""
+        """What is in the file, at most `LARGEST` bytes; None if there is none."""
 
     def exists(self, path: Path) -> bool:
         """Whether there is anything of this name."""

@@ -12,8 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
+from elasticgpu.api.quantity import format_bytes
 from elasticgpu.errors import Refused, Retry
-from elasticgpu.host import Finished
+from elasticgpu.host import LARGEST, Finished
 
 PATIENCE = 10.0
 """Seconds that `mount` and `umount` may take."""
@@ -48,9 +49,11 @@ class LocalFiles:
         """See `Files`."""
         with _telling("read", path):
             try:
-                return path.read_bytes()
+                with path.open("rb") as file:
+                    content = file.read(LARGEST + 1)
             except FileNotFoundError:
                 return None
+        return not_too_large(path, content)
 
     def exists(self, path: Path) -> bool:
         """See `Files`."""
@@ -124,6 +127,13 @@ async def _must(argv: Sequence[str]) -> None:
     done = await run(argv, stdin="", env={}, timeout=PATIENCE)
     if done.status:
         raise Refused(f"{' '.join(argv)}: {done.output.strip() or f'status {done.status}'}")
+
+
+def not_too_large(path: Path, content: bytes) -> bytes:
+    """What was read of the file. Raises Refused for more than a plugin may read."""
+    if len(content) > LARGEST:
+        raise Refused(f"cannot read {path}: it is larger than {format_bytes(LARGEST)}")
+    return content
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from elasticgpu.agent import devices
 from elasticgpu.agent.host import Machine, NodeHost
+from elasticgpu.agent.local import not_too_large
 from elasticgpu.agent.simulated import SimulatedNvml
 from elasticgpu.api.gpu import GPU
 from elasticgpu.errors import Refused
@@ -58,7 +59,8 @@ class FakeFiles:
         """See `Files`."""
         if path in self.content and self.content[path] is None:
             raise Refused(f"cannot read {path}: it is a directory")
-        return self.content.get(path)
+        content = self.content.get(path)
+        return None if content is None else not_too_large(path, content)
 
     def exists(self, path: Path) -> bool:
         """See `Files`."""

@@ -14,7 +14,7 @@ import uvloop
 
 from elasticgpu.agent.local import LocalFiles, run
 from elasticgpu.errors import Refused, Retry
-from elasticgpu.host import Files, Finished
+from elasticgpu.host import LARGEST, Files, Finished
 from elasticgpu.testing.host import FakeFiles
 
 
@@ -53,6 +53,15 @@ def test_what_fails_is_refused_with_its_path(files: Files, tmp_path: Path) -> No
     for wrong in attempts:
         with pytest.raises(Refused, match=str(tmp_path)):
             wrong()
+
+
+def test_what_a_container_blew_up_is_not_read(files: Files, tmp_path: Path) -> None:
+    """A file that is mounted into a container may have any size by now; the agent has not."""
+    files.directory(tmp_path / "d")
+    files.write(tmp_path / "d" / "f", b"")
+    files.patch(tmp_path / "d" / "f", LARGEST, b"x")
+    with pytest.raises(Refused, match=r"cannot read .*/d/f: it is larger than 16Mi"):
+        files.read(tmp_path / "d" / "f")
 
 
 def test_modes_are_exact(tmp_path: Path) -> None:
