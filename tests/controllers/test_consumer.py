@@ -320,9 +320,9 @@ async def _crashing(kind: str, at: int) -> bool:
             crashed.append(call)
             raise Crash
 
-    stage.server.fate = fate
     work = asyncio.create_task(yard.schedule())
     await stage.start()
+    stage.server.fate = fate  # what is written about classes at the start is not of this
     if kind == "withdrawal":
         yard.pod(claims=names)
     else:
