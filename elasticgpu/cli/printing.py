@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -145,11 +145,12 @@ def structured(body: Any, output: str) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Quotes as kubectl does: doubly, and long texts as blocks."""
+        """Quotes as kubectl does: doubly what would be read as no string; long texts are blocks."""
 
         def choose_scalar_style(self) -> str:
             style: str = super().choose_scalar_style()
-            return '"' if style == "'" else style
+            event = cast(yaml.ScalarEvent, self.event)
+            return '"' if style == "'" and not event.implicit[0] else style
 
     text: str = yaml.dump(body, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=2**31)
     return text.rstrip("\n")

@@ -86,7 +86,7 @@ def objects(done: Result) -> list[Object]:
 
 def golden(name: str, said: str) -> None:
     """Compare with what is kept."""
-    file = HERE / "golden" / f"import-{name}.txt"
+    file = HERE / "imported" / f"{name}.txt"
     shown = said.replace(f"{ROOT}/", "")
     assert file.read_text() == shown
 
