@@ -125,6 +125,19 @@ def cgpu(of: Given) -> Seen:
     return Seen(env)
 
 
+def remote(of: Given) -> Seen:
+    """Where rCUDA's client finds the card, and what is booked of it."""
+    env = {
+        "RCUDA_DEVICE_COUNT": "1",
+        "RCUDA_DEVICE_0": str(of.part["gpu"]),
+        "ELASTICGPU_0_CORE": str(of.part["core"]),
+        "ELASTICGPU_0_MEMORY": str(of.memory),
+        "ELASTICGPU_0_ENFORCED": "no",
+        "NVIDIA_VISIBLE_DEVICES": "void",
+    }
+    return Seen(env)
+
+
 def mig(of: Given) -> Seen:
     """The instance by its own uuid, and the files of the card and of the instance's capabilities.
 
@@ -180,6 +193,7 @@ ROWS: Mapping[str, Promise] = {
     "qgpu": qgpu,
     "cgpu": cgpu,
     "gpushare": gpushare,
+    "remote": remote,
 }
 """By the name of the example's pod and claim."""
 ALONE = {

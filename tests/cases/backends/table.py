@@ -31,7 +31,7 @@ class Row:
         parts = device["spec"]["source"]["devices"]
         return cls(
             device["spec"]["source"]["driver"],
-            ", ".join(said(part, cards[part["gpu"]]) for part in parts),
+            ", ".join(said(part, cards.get(part["gpu"])) for part in parts),
             [f"{name}={value}" for name, value in seen.env.items()],
             [f"{path} {major}:{minor}" for path, (major, minor) in seen.devices.items()],
             [f"{at} ({mount.access})" for at, mount in seen.mounts.items()],
@@ -52,8 +52,8 @@ class Row:
             )  # fmt: skip
 
 
-def said(part: Mapping[str, Any], card: Mapping[str, Any]) -> str:
-    """Which part of which card."""
-    status = card["status"]
+def said(part: Mapping[str, Any], card: Mapping[str, Any] | None) -> str:
+    """Which part of which card; one that is of no node has but its name."""
     core, memory = part.get("core", 0), number(part.get("memory", 0))
+    status = card["status"] if card else {"index": part["gpu"], "model": "of no node"}
     return f"{core}% and {memory >> 20} MiB of card {status.get('index', 0)}, {status['model']}"
