@@ -73,11 +73,14 @@ class CGPU(Provisioner):
         parts = device.spec.source.devices
         cards = [host.card(part.gpu).status for part in parts]
         simulated = any(card.simulated for card in cards)
+        memory = min(part.memory_bytes for part in parts) // GI
+        if not memory:
+            raise Refused(f"{device.name}: cGPU isolates whole GiB of memory, and here is less")
         if not simulated:
             self._check(cards, host)
         uuids = ",".join(card.uuid for card in cards)
         share: dict[str, object] = {
-            "ALIYUN_COM_GPU_MEM_CONTAINER": min(part.memory_bytes for part in parts) // GI,
+            "ALIYUN_COM_GPU_MEM_CONTAINER": memory,
             "ALIYUN_COM_GPU_MEM_DEV": min(host.card(p.gpu).memory for p in parts) // GI,
             "ALIYUN_COM_GPU_MEM_UNIT": "GiB",
             "ALIYUN_COM_GPU_VISIBLE_DEVICES": uuids,

@@ -165,6 +165,16 @@ async def test_prepare_two_cards() -> None:
     assert not any("WEIGHT" in line or "UTIL" in line for line in edits.env)
 
 
+async def test_less_than_the_module_counts() -> None:
+    """The hook takes no GiB for no isolation: a device made ahead that small is refused."""
+    tiny = device(0, "c0")
+    (part,) = tiny.spec.source.devices
+    source = tiny.spec.source.but(devices=[part.but(memory="512Mi")])
+    small = tiny.but(spec=tiny.spec.but(source=source))
+    with pytest.raises(Refused, match="egpu-1: cGPU isolates whole GiB of memory, and here is"):
+        await CGPU().prepare(small, machine().host(CGPU.name))
+
+
 async def test_a_node_without_cgpu() -> None:
     """It is refused in words that say what to install."""
     made = machine()

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import BeforeValidator, Field
 
+from elasticgpu.api.elasticgpu import DeviceSource
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.quantity import MI, memory_bytes
 from elasticgpu.api.vocabulary import describe
@@ -84,6 +85,8 @@ class MPS(Provisioner):
                 f"this class gives equal shares, 1/{replicas} of a card each, not "
                 f"{describe(want)}: leave the sizes out, or take a class without replicas"
             )
+        if 0 < want.memory < want.count * MI:
+            raise Refused("MPS limits memory by the MiB: ask for at least 1Mi of each card")
         if not (replicas or want.memory or want.memory_percentage):
             raise Refused(
                 f"an MPS share has a size of memory, and {describe(want)} names none: ask for "
@@ -157,9 +160,15 @@ def _cards(device: ElasticGPU, host: Host) -> dict[str, str]:
 def _limits(device: ElasticGPU) -> Share:
     """What one process of the device may have of each of its cards.
 
-    Raises Refused for a set of cards that others could have a part of.
+    Raises Refused for a set of cards that others could have a part of, and for less than 1 MiB.
     """
-    source = device.spec.source
+    found = _share_of(device.spec.source)
+    if not all(found.memory):
+        raise Refused(f"{device.name}: MPS limits memory by the MiB, and here is less than 1Mi")
+    return found
+
+
+def _share_of(source: DeviceSource) -> Share:
     if len(source.devices) == 1:
         (part,) = source.devices
         return Share(part.core or WHOLE, (part.memory_bytes // MI,))

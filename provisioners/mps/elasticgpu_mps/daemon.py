@@ -8,6 +8,7 @@ The caller holds the folder's lock.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,7 +53,8 @@ class Daemon:
     def __init__(self, host: Host, cards: Mapping[str, str]) -> None:
         self.host = host
         self.cards = cards
-        self.folder = host.run_dir / next(iter(cards.values()))
+        first = next(iter(cards.values()))
+        self.folder = host.run_dir / re.sub("[^A-Za-z0-9-]", "_", first)  # whoever wrote the device
         self.pipe, self.log, self.shm = (self.folder / name for name in ("pipe", "log", "shm"))
         self.control = Control(host, self.pipe, self.log, " and ".join(cards))
 

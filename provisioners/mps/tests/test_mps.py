@@ -432,6 +432,25 @@ async def test_a_card_that_is_gone() -> None:
     assert (site.running, site.node.files.left()) == ([], [])
 
 
+async def test_a_card_that_is_no_card() -> None:
+    """Whatever stands for a uuid in a device, nothing but its own folder is ever removed."""
+    site = Site()
+    await site.prepare(A)
+    for path in ("..", "../elasticgpu.io_vcuda", "/run", "."):
+        made_up = CardSlice(gpu="c9", uuid=path, core=50, memory=GI)
+        await site.unprepare(device("x", made_up))
+    assert site.running == ["GPU-0"]
+    assert Path(f"{SEAT}/GPU-0/devices") in site.node.files.left()
+
+
+async def test_less_than_is_counted() -> None:
+    """Nobody knows what no memory at all is to a daemon: it is not told so."""
+    with pytest.raises(Refused, match="at least 1Mi of each card"):
+        MPS().place(Demand(memory=1 << 20, count=2), PAIR)
+    with pytest.raises(Refused, match="x: MPS limits memory by the MiB, and here is less than 1Mi"):
+        await Site().prepare(device("x", part(0, 50, (1 << 20) - 1)))
+
+
 async def test_many_at_once() -> None:
     """Devices of one card come and go at the same time: those that stayed have their daemon."""
     site = Site()

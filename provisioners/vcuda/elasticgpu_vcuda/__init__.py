@@ -39,6 +39,8 @@ class VCUDA(Provisioner):
                 "provisioner elasticgpu.io/whole serves elasticgpu.io/gpu, one of "
                 "elasticgpu.io/mig MIG profiles"
             )
+        if 0 < want.memory < want.count * MIB:
+            raise Refused("vCUDA limits memory by the MiB: ask for at least 1Mi of each card")
         if want.priority not in (None, 0, 1):
             raise Refused(f"priority {want.priority} is not known: write 0, which goes first, or 1")
         most = self.parameters.device_split_count

@@ -110,6 +110,7 @@ def test_priority_is_remembered() -> None:
     [
         (Demand(gpus=1), "whole ones never get its library.*elasticgpu.io/whole"),
         (Demand(mig="1g.10gb"), "elasticgpu.io/mig"),
+        (Demand(memory=MI, count=2), "ask for at least 1Mi of each card"),
         (Demand(memory=GI, priority=2), "priority 2 is not known: write 0"),
     ],
 )
