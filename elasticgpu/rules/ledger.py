@@ -214,6 +214,8 @@ class Ledger:
                 return f"there is no GPU object {part.gpu}"
             if device.spec.node_name not in ("", view.gpu.spec.node_name):
                 return f"{part.gpu} is on {view.gpu.spec.node_name}, not {device.spec.node_name}"
+            if part.uuid not in ("", view.gpu.status.uuid):
+                return f"{part.gpu} is {view.gpu.status.uuid or 'not known yet'}, not {part.uuid}"
             modes = view.gpu.spec.modes
             if modes and driver not in modes and not admitted:
                 return f"{part.gpu}: its admin allows only {', '.join(modes)}, not {driver}"

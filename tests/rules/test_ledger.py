@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticgpu.api.elasticgpu import CardSlice, DevicePhase, ElasticGPU
-from elasticgpu.api.gpu import GPU, GPUSpec
+from elasticgpu.api.gpu import GPU, GPUSpec, GPUStatus
 from elasticgpu.api.names import PROVISIONED_BY
 from elasticgpu.rules.fleet import WHOLE, CardView, Held, NodeView
 from elasticgpu.rules.ledger import (
@@ -342,6 +342,20 @@ LACKS: list[tuple[str, list[GPU], list[ElasticGPU], ElasticGPU, str | None]] = [
         [],
         device(parts=[part("card-0", 10, "-1Gi")], phase=""),
         "card-0: the amounts are not amounts",
+    ),
+    (
+        "another-card-of-that-name",
+        [card(uuid="GPU-card-0")],
+        [],
+        device(parts=[part("card-0", 10).but(uuid="../../etc")], phase=""),
+        "card-0 is GPU-card-0, not ../../etc",
+    ),
+    (
+        "a-card-that-told-nothing-yet",
+        [card().but(status=GPUStatus())],
+        [],
+        device(parts=[part("card-0", 10).but(uuid="GPU-card-0")], phase=""),
+        "card-0 is not known yet, not GPU-card-0",
     ),
     ("admin-allows-it", [only("x.io/mps", DRIVER)], [], device(phase=""), None),
 ]
