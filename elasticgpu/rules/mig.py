@@ -285,6 +285,8 @@ def layout(
         row = find(table, name)
         if row is None:
             raise ValueError(conflict(table, (), Instance(name, 0)))
+        if count > row.max:
+            return None
         rows += [row] * count
     rows.sort(key=lambda row: (-row.slices, -compute(row), row.name))
     return _laid(_Room.of(table, held), rows, None)

@@ -111,6 +111,11 @@ def test_most_instances_and_compute() -> None:
     assert mig.conflict(twice, with_media, Instance("1g.6gb+me", 2)) is None
 
 
+def test_a_layout_of_more_than_any_card_holds() -> None:
+    """Whatever somebody writes into a file, it costs no more than the answer."""
+    assert mig.layout(A100, {"1g.5gb": 10**9}) is None
+
+
 def test_a_card_without_table() -> None:
     """It cannot be cut, by nobody."""
     said = "there is no profile 1g.5gb; it cannot be cut by MIG"
