@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
@@ -37,7 +37,7 @@ class SharedResource(Strict):
     """One resource that is shared: by which cards, by how many each, under which other name."""
 
     name: str
-    rename: str = ""
+    rename: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9._/-]*)$", max_length=253)] = ""
     devices: Devices = "all"
     replicas: Annotated[int, Field(ge=2)]
 

@@ -7,6 +7,7 @@ one text that holds all names.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from elasticgpu.api.core import Node
 from elasticgpu.api.gpu import GPU
+from elasticgpu.api.meta import KubeObject
 from elasticgpu.api.sharing import PartedConfig, PluginConfig
 from elasticgpu.errors import Refused
 from elasticgpu.rules.importing import Entry
@@ -23,7 +26,40 @@ from elasticgpu.rules.importing import Entry
 Object = dict[str, Any]
 SUFFIXES = (".yaml", ".yml", ".json")
 PARTED = "mig-configs"
+MOST_KEYS = 10_000
+"""Keys of one map, merged ones counted: maps that merge each other grow without end."""
 T = TypeVar("T", bound=BaseModel)
+
+
+class ConfigMap(KubeObject):
+    """A ConfigMap: texts by name."""
+
+    data: dict[str, str] | None = None
+
+
+class Loader(yaml.SafeLoader):
+    """Refuses a key that is there twice, of which the last would win and nobody hear of it."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """A map as it is written, nothing merged into it."""
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        written = Counter(str(key.value) for key, _ in node.value if _is_scalar(key))
+        twice = ", ".join(key for key, times in written.items() if times > 1)
+        if twice:
+            raise yaml.MarkedYAMLError(
+                problem=f"{twice} is there twice", problem_mark=node.start_mark
+            )
+        return node
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge what `<<` names."""
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_KEYS:
+            raise yaml.MarkedYAMLError(problem="too many keys", problem_mark=node.start_mark)
+
+
+def _is_scalar(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode)
 
 
 @dataclass
@@ -42,7 +78,8 @@ class Given:
             case "ConfigMap":
                 self.entries += entries(where, obj)
             case "Node":
-                self.nodes[name] = obj["metadata"].get("labels", {})
+                node = _valid(f"{where}: Node {name}", Node, obj)
+                self.nodes[node.name] = dict(node.metadata.labels)
             case "GPU":
                 self.cards.append(_valid(f"{where}: GPU {name}", GPU, obj))
             case kind:
@@ -67,30 +104,45 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is no YAML: it is not written in UTF-8") from error
 
 
 def _objects(where: str, text: str) -> Iterator[tuple[str, Object]]:
     for document in _parsed(where, text, all_of=True):
         if document is None:
             continue
-        if not isinstance(document, dict):
-            raise Refused(f"{where}: a {type(document).__name__}, not an object of Kubernetes")
-        listed = document.get("items") if str(document.get("kind")).endswith("List") else None
-        yield from ((where, one) for one in (listed or [document]))
+        listed = _object(where, document).get("items")
+        many = isinstance(listed, list) and str(document.get("kind", "")).endswith("List")
+        found: list[Any] = listed if many else [document]
+        yield from ((where, _object(where, one)) for one in found)
+
+
+def _object(where: str, document: Any) -> Object:
+    """What was read, if by its shape it can be an object."""
+    if not isinstance(document, dict):
+        raise Refused(f"{where}: a {type(document).__name__}, not an object of Kubernetes")
+    for name, kind in {"kind": str, "metadata": dict}.items():
+        if not isinstance(document.get(name, kind()), kind):
+            raise Refused(f"{where}: {name} is a {type(document[name]).__name__}")
+    return document
 
 
 def _parsed(where: str, text: str, *, all_of: bool = False) -> Any:
     try:
-        return list(yaml.safe_load_all(text)) if all_of else yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        found = yaml.load_all(text, Loader)
+        return list(found) if all_of else next(found, None)
+    except RecursionError as error:
+        raise Refused(f"{where}: is nested too deep") from error
+    except (yaml.YAMLError, ValueError) as error:  # of numbers and dates that are none
         raise Refused(f"{where} is no YAML: {' '.join(str(error).split())}") from error
 
 
 def entries(where: str, config_map: Object) -> Iterator[Entry]:
     """The entries of a ConfigMap, of whichever of the two kinds each is."""
-    meta = config_map["metadata"]
-    path = f"{meta.get('namespace', 'default')}/{meta['name']}"
-    for name, text in (config_map.get("data") or {}).items():
+    read = _valid(f"{where}: ConfigMap", ConfigMap, config_map)
+    path = f"{read.namespace or 'default'}/{read.name}"
+    for name, text in (read.data or {}).items():
         place = f"{where}: ConfigMap {path}, {name}"
         body = _parsed(place, text)
         if isinstance(body, dict) and PARTED in body:
@@ -104,8 +156,8 @@ def is_configuration(config_map: Object) -> bool:
     """Whether a ConfigMap that nobody named looks like one of the two kinds."""
     for text in (config_map.get("data") or {}).values():
         try:
-            body = yaml.safe_load(text)
-        except yaml.YAMLError:
+            body = _parsed("", text)
+        except Refused:
             return False
         known = {"version", PARTED, *PluginConfig.model_fields}
         if not (isinstance(body, dict) and "version" in body and body.keys() <= known):

@@ -79,7 +79,8 @@ async def _survey(session: Session, given: Given, order: Order) -> None:
 def translated(given: Given, order: Order) -> Import:
     """What is to be applied, and all that is not honoured."""
     chosen, passed = choices(given.entries, given.nodes, order.nodes)
-    found = translate(given.entries, chosen, given.cards)
+    cards = {card.name: card for card in given.cards}.values()  # of two files, or of one twice
+    found = translate(given.entries, chosen, cards)
     notes = [*given.notes, *passed, *found.notes]
     if not given.entries:
         notes.append("no configuration was found: name a file with its ConfigMap, or -n")

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 from elasticgpu.api.gpu import GPU
 from elasticgpu.api.meta import GROUP
-from elasticgpu.api.sharing import GPU_RESOURCE, Devices, PluginConfig, SharedResource, Strategy
+from elasticgpu.api.sharing import (
+    GPU_RESOURCE,
+    Devices,
+    PluginConfig,
+    PluginFlags,
+    SharedResource,
+    Strategy,
+)
 from elasticgpu.errors import Refused
 
 MOST_REPLICAS = 48
@@ -29,9 +36,9 @@ class Shared:
 
 def unheard(config: PluginConfig) -> Iterator[str]:
     """What of an entry is not honoured, in words."""
-    flags = config.flags.model_dump(exclude_none=True, by_alias=True, exclude={"mig_strategy"})
-    for name in flags:
-        yield f"flags.{name} {ABOUT_THE_PLUGIN}"
+    for name, flag in PluginFlags.model_fields.items():
+        if name != "mig_strategy" and getattr(config.flags, name) is not None:
+            yield f"flags.{flag.alias} {ABOUT_THE_PLUGIN}"
     if config.resources is not None:
         yield "resources is not read by NVIDIA's plugin either: not imported"
     if config.imex is not None:

@@ -132,6 +132,8 @@ def config_map(**data: str) -> str:
     return yaml.safe_dump({"kind": "ConfigMap", "metadata": meta, "data": data})
 
 
+BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 20))
+MERGES = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 20))
 WRONG: list[tuple[str, str, str]] = [
     ("no-yaml", "a: [", "wrong.yaml is no YAML"),
     ("a-list", "- a", "wrong.yaml: a list, not an object of Kubernetes"),
@@ -145,6 +147,27 @@ WRONG: list[tuple[str, str, str]] = [
         config_map(**{"config.yaml": "version: v1\nmig-configs: {a: [{devices: all}]}"}),
         "ConfigMap ops/configs, config.yaml: mig-configs.a.0.mig-enabled: Field required",
     ),
+    (
+        "key-twice",
+        config_map(one="version: v1\nversion: v1"),
+        "is no YAML: version is there twice",
+    ),
+    ("kind", "kind: [GPU]", "wrong.yaml: kind is a list"),
+    ("items", "kind: List\nitems: [a]", "wrong.yaml: a str, not an object of Kubernetes"),
+    ("metadata", "kind: ConfigMap\nmetadata: a", "wrong.yaml: metadata is a str"),
+    ("labels", "kind: Node\nmetadata: {name: a, labels: [b]}", "Node a: metadata.labels: Input"),
+    ("node", "kind: Node\nmetadata: {name: [a]}", "metadata.name: Input should be a valid string"),
+    ("data", "kind: ConfigMap\ndata: [a]", "ConfigMap: data: Input should be a valid dictionary"),
+    (
+        "number",
+        "kind: ConfigMap\ndata: {a: 5}",
+        "ConfigMap: data.a: Input should be a",
+    ),
+    ("date", "a: 2001-99-99", "wrong.yaml is no YAML: month must be in 1..12"),
+    ("digits", f"a: {'9' * 5000}", "wrong.yaml is no YAML: Exceeds the limit"),
+    ("depth", "[" * 5000, "wrong.yaml: is nested too deep"),
+    ("bomb", f"a0: &a0 [x]\n{BOMB}kind: *a19", "wrong.yaml: kind is a list"),
+    ("merges", f"a0: &a0 {{x: y}}\n{MERGES}", "wrong.yaml is no YAML: too many keys"),
     ("card", "kind: GPU\nmetadata: {name: c0}", "wrong.yaml: GPU c0: spec: Field required"),
 ]
 
@@ -157,6 +180,31 @@ def test_wrong_files(run: Run, tmp_path: Path, text: str, said: str) -> None:
     done = run(wrong)
     assert (done.exit_code, done.stdout) == (1, "")
     assert said in " ".join(done.stderr.split())
+
+
+def test_bytes_of_another_world(run: Run, tmp_path: Path) -> None:
+    """A file that is no text is refused as such."""
+    (tmp_path / "wrong.yaml").write_bytes(b"\xff\xfe\0")
+    assert (
+        "wrong.yaml is no YAML: it is not written in UTF-8" in run(tmp_path / "wrong.yaml").stderr
+    )
+
+
+def test_what_is_not_honoured_may_have_any_size(run: Run, tmp_path: Path) -> None:
+    """Flags of the plugin itself are named, not copied: they may hold themselves."""
+    nested = BOMB.replace("\n", "\n  ")
+    text = f"version: v1\nflags:\n plugin:\n  a0: &a0 [x]\n  {nested}\n gfd: &me {{me: *me}}\n"
+    (tmp_path / "config.yaml").write_text(config_map(one=text))
+    done = run(tmp_path / "config.yaml", cards=[])
+    assert done.exit_code == 0
+    assert [name in done.stderr for name in ("flags.plugin", "flags.gfd")] == [True, True]
+
+
+def test_a_file_twice(run: Run) -> None:
+    """Nodes and cards that were given twice are there once."""
+    cards = fleet(CARDS)
+    words = (PLUGIN, "--node", "node-a=gpu-operator/device-plugin-config/config1")
+    assert run(*words, cards=[*cards, *cards]).stdout == run(*words, cards=cards).stdout
 
 
 def test_wrong_words(run: Run, tmp_path: Path) -> None:
