@@ -112,9 +112,9 @@ def _objects(where: str, text: str) -> Iterator[tuple[str, Object]]:
     for document in _parsed(where, text, all_of=True):
         if document is None:
             continue
-        listed = _object(where, document).get("items")
-        many = isinstance(listed, list) and str(document.get("kind", "")).endswith("List")
-        found: list[Any] = listed if many else [document]
+        kind = str(_object(where, document).get("kind"))
+        listed = document.get("items") if kind.endswith("List") else None
+        found = listed if isinstance(listed, list) else [document]
         yield from ((where, _object(where, one)) for one in found)
 
 
