@@ -40,9 +40,12 @@ subclass of `elasticgpu.testing.ProvisionerContract`, which tries all that this 
 
 **Cutting.** `place` gets the demand and a node, whose `cards` come best first; each has `core_free`
 (percent), `memory_free` (bytes), what is `held` of it and by whom, and its GPU object as `gpu`.
-`shares` and `whole_cards` are what most need. No room now is None; what is never served, whatever
-is free, is Refused in a sentence for the person who asked. A part that no other device may have,
-such as a MIG instance, stands in the answer: it comes back as `held` and as `device.spec.source`.
+`shares` and `whole_cards` are what most need; by hand an answer is
+`Slice((CardSlice(gpu=card.name, core=50, memory=card.gpu.memory // 2),))`, never smaller than what
+is asked: `want.memory_of(card.gpu.memory)` says how many bytes that is. No room now is None; what
+is never served, whatever is free, is Refused in a sentence for the person who asked. A part that
+no other device may have, such as a MIG instance, stands in the answer: it comes back as `held` and
+as `device.spec.source`.
 
 **Parameters.** Values come from the class as strings, names in camelCase (`mostCore`), read by the
 plugin's own pydantic model; what it refuses is a condition on the class. `self.parameters` is
