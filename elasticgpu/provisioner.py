@@ -111,6 +111,7 @@ from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from elasticgpu.api.elasticgpu import CardSlice, ElasticGPU
 from elasticgpu.api.gpu import GPU
@@ -220,7 +221,9 @@ class Provisioner(ABC):
         try:
             other.parameters = type(self.parameters).model_validate(dict(written))
         except ValidationError as error:
-            raise Refused(f"parameters of {self.name}: {_faults(error)}") from error
+            fields = type(self.parameters).model_fields.items()
+            known = ", ".join(field.alias or name for name, field in fields) or "none"
+            raise Refused(f"parameters of {self.name}: {_faults(error, known)}") from error
         return other
 
     @abstractmethod
@@ -260,12 +263,17 @@ class Provisioner(ABC):
         raise Refused(f"{self.name} cannot give a device more memory while it is in use")
 
 
-def _faults(error: ValidationError) -> str:
+def _faults(error: ValidationError, known: str) -> str:
     return "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc'])}: "
-        f"{fault['msg'].removeprefix('Value error, ')}"
+        f"{'.'.join(str(part) for part in fault['loc'])}: {_said(fault, known)}"
         for fault in error.errors(include_url=False, include_input=False)
     )
+
+
+def _said(fault: ErrorDetails, known: str) -> str:
+    if fault["type"] == "extra_forbidden":
+        return f"is no parameter of it; there are {known}"
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def overrides(plugin: Provisioner, method: str) -> bool:
