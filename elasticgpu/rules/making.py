@@ -73,5 +73,6 @@ def hint(view: ClaimView, want: Demand) -> str:
 
 
 def _known(view: ClaimView) -> str:
-    names = ", ".join(view.classes[:8])
-    return f"known classes: {names}" if names else "there are no classes: create one"
+    names, more = ", ".join(view.classes[:8]), len(view.classes) - 8
+    rest = f" and {more} more" if more > 0 else ""
+    return f"known classes: {names}{rest}" if names else "there are no classes: create one"

@@ -50,7 +50,7 @@ DYNAMIC = rows(
         seen(TRAIN, classes=tuple("abcdefghij")),
         Wait(
             "UnknownClass",
-            "there is no ElasticGPUClass gold; known classes: a, b, c, d, e, f, g, h",
+            "there is no ElasticGPUClass gold; known classes: a, b, c, d, e, f, g, h and 2 more",
         ),
     ),
     Row(
