@@ -106,8 +106,9 @@ def _remedies(case: PodCase) -> tuple[Step, ...]:
         if view.vanished:
             steps.append(_anew(pod))
         elif view.claim is None:
-            there = f"elasticgpu get claims -n {pod.namespace}"
-            steps.append(Step("See which claims there are", there))
+            kind = "templates" if view.entry.claim_template else "claims"
+            there = f"elasticgpu get {kind} -n {pod.namespace}"
+            steps.append(Step(f"See which {kind} there are", there))
         elif holders and not _has(pod, view):
             command = kubectl("get", "pod", pod.namespace, *holders)
             steps.append(Step(f"See who holds {view.entry.claim}", command))

@@ -78,6 +78,7 @@ DONE = pod(phase="Succeeded")
 GOES = pod(terminating=True)
 PLACED = pod(phase="Pending", node="node-a")
 TWO = pod(phase="Pending", claims=("train", "test"))
+FROM_TEMPLATE = pod(phase="Pending", claims=(), templates=("t",))
 TRAIN_AND_TEST = (view(TWO, MINE), view(TWO, None, None, number=1))
 UNUSED = WEB.but(spec=WEB.spec.but(containers=[]))
 BOTH_USE = WEB.but(
@@ -143,6 +144,13 @@ ROWS = [
         "Pending",
         ("There is no ElasticGPUClaim test in team: create it.",),
         (Step("See which claims there are", "elasticgpu get claims -n team"),),
+    ),
+    Row(
+        "no-such-template",
+        one(FROM_TEMPLATE, view(FROM_TEMPLATE, None, None)),
+        "Pending",
+        ("There is no ElasticGPUClaimTemplate t in team.",),
+        (Step("See which templates there are", "elasticgpu get templates -n team"),),
     ),
     Row(
         "resource-claim-deleted",
