@@ -67,6 +67,21 @@ def _see_devices(view: ClaimView) -> tuple[Step, ...]:
     return (Step("An admin makes such a device. Those that are there", "elasticgpu get devices"),)
 
 
+def _ask_otherwise(_: ClaimView) -> tuple[Step, ...]:
+    what = "Ask for what its class gives, or for a class of another provisioner, in a new claim"
+    return (Step(what, "elasticgpu get classes"),)
+
+
+def _make_device(_: ClaimView) -> tuple[Step, ...]:
+    what = "An admin makes that device; or make a claim that names another, or none"
+    return (Step(what, "elasticgpu get devices"),)
+
+
+def _complete_company(view: ClaimView) -> tuple[Step, ...]:
+    what = "Create what is missing, or make this claim anew without it in colocateWith"
+    return (Step(what, f"elasticgpu get claims -n {view.claim.namespace}"),)
+
+
 def _install(_: ClaimView) -> tuple[Step, ...]:
     return (Step("Install that provisioner beside the controller, or take another class"),)
 
@@ -80,8 +95,11 @@ BY_REASON: Mapping[str, Callable[[ClaimView], tuple[Step, ...]]] = {
     "NoClass": _choose_class,
     "UnknownClass": _see_classes,
     "NoDevice": _see_devices,
+    "Refused": _ask_otherwise,
+    "CompanyMissing": _complete_company,
     "NoProvisioner": _install,
     "BadParameters": _remake_class,
+    "DeviceMissing": _make_device,
     "DeviceTaken": _see_device,
     "DeviceMismatch": _see_device,
     "DevicePending": _see_device,

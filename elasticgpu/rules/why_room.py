@@ -21,7 +21,8 @@ def in_company(case: ClaimCase, want: Demand) -> Explanation:
     as they are for this claim alone."""
     wish, mode = making.wish(case.view, want), case.view.placer.name if case.view.placer else ""
     pods = [pod.name for pod in case.pods if not pod.finished]
-    said = case.said.message if case.said and case.said.status == "False" else ""
+    waits = case.said if case.said and case.said.status == "False" else None
+    said, reason = (waits.message, waits.reason) if waits else ("", "")
     facts = [
         asks(case),
         sentence(said) if said else "",
@@ -35,7 +36,7 @@ def in_company(case: ClaimCase, want: Demand) -> Explanation:
         )
         for name in pods[:1]
     ]
-    answer = reply(case, facts, [*steps, *remedies.describe(case.view), TREE])
+    answer = reply(case, facts, [*steps, *remedies.remedies(case.view, reason), TREE])
     return unheard(case, replace(answer, looks=_looks(case, wish, mode, otherwise="")))
 
 
@@ -89,7 +90,7 @@ def _opened(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
 
 def _less(case: ClaimCase, wish: Wish, mode: str) -> list[Step]:
     """For one who can do with less: the freest card that may serve at all."""
-    if wish.want.unsized:
+    if wish.want.unsized or wish.want.mig:
         return []
     cards = [card for _, card in case.cards if not placement.unfit(wish, mode, card)]
     free = [card for card in cards if card.core_free > 0 and card.memory_free > 0]

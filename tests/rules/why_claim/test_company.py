@@ -41,6 +41,27 @@ TOGETHER = "Where its device goes depends on the pods that use it and the claims
             id="two-pods",
         ),
         pytest.param(
+            (),
+            told(
+                TRAIN,
+                "CompanyMissing",
+                "it waits for its company: x does not exist",
+            ),
+            (
+                "It waits for its company: x does not exist.",
+                TOGETHER,
+                "No pod names it yet.",
+            ),
+            (
+                Step(
+                    "Create what is missing, or make this claim anew without it in colocateWith",
+                    "elasticgpu get claims -n team",
+                ),
+                TREE,
+            ),
+            id="missing",
+        ),
+        pytest.param(
             (), TRAIN, (TOGETHER, "No pod names it yet.", MUTE), (EVENTS, TREE, RUNS), id="mute"
         ),
     ],

@@ -7,14 +7,18 @@ from dataclasses import replace
 import pytest
 
 from elasticgpu.api.claim import ElasticGPUClaim
+from elasticgpu.api.vocabulary import Demand
+from elasticgpu.errors import Refused
 from elasticgpu.rules import binding, why_claim
 from elasticgpu.rules.claim_case import ClaimCase
 from elasticgpu.rules.decisions import ClaimView, Wait
 from elasticgpu.rules.explaining import Step
 from elasticgpu.rules.fitting import Candidate
-from tests.rules.build import claim, device, ref
+from elasticgpu.rules.fleet import NodeView
+from elasticgpu.rules.ledger import Slice
+from tests.rules.build import Share, claim, device, ref
 
-from .cases import ASKS, EVENTS, MUTE, NO_CLASS, RUNS, TRAIN, case, told
+from .cases import ASKS, MUTE, NO_CLASS, RUNS, TRAIN, case, told
 
 
 def waits(
@@ -25,6 +29,13 @@ def waits(
 
 def waiting(of: ElasticGPUClaim, *devices: object, **more: object) -> ClaimView:
     return case(of, *devices, **more).view
+
+
+class Picky(Share):
+    """A provisioner that serves nobody."""
+
+    def place(self, want: Demand, node: NodeView) -> Slice | None:
+        raise Refused("only on Sundays")
 
 
 NAMED = claim(named="egpu-a")
@@ -100,6 +111,15 @@ WAITS = [
         Step("An admin gives it one that fits", "elasticgpu release egpu-a"),
     ),
     waits(
+        "Refused",
+        waiting(TRAIN, placer=Picky()),
+        (ASKS, "Only on Sundays."),
+        Step(
+            "Ask for what its class gives, or for a class of another provisioner, in a new claim",
+            "elasticgpu get classes",
+        ),
+    ),
+    waits(
         "DeviceTaken",
         waiting(NAMED, device(of=ref(claim("other")))),
         (ASKS, "ElasticGPU egpu-a belongs to team/other."),
@@ -121,7 +141,10 @@ WAITS = [
         "DeviceMissing",
         waiting(NAMED),
         (ASKS, "ElasticGPU egpu-a does not exist yet: waiting for it."),
-        EVENTS,
+        Step(
+            "An admin makes that device; or make a claim that names another, or none",
+            "elasticgpu get devices",
+        ),
     ),
 ]
 
