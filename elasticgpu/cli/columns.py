@@ -67,7 +67,7 @@ def asked(spec: ClaimSpec, labels: Mapping[str, str]) -> str:
     except ValueError:
         asked = spec.resources.requests.items()
         return ",".join(f"{name.rpartition('/')[2]}={value}" for name, value in asked)
-    plain = want == Demand(core=want.core, memory=want.memory)
+    plain = want.core and want.memory and want == Demand(core=want.core, memory=want.memory)
     return room(want.core, want.memory) if plain else describe(want)
 
 
