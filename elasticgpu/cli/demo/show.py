@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,7 +33,7 @@ from .steps import HERE, Steps
 UNSERVED = "too-large"
 OPENED = ("qgpu-pod", "inference")
 """Pods whose containers are looked into."""
-CLOSING = ("To try things with kubectl: elasticgpu demo --keep",)
+CLOSING = "To try things with kubectl: make demo ARGS=--keep, or elasticgpu demo --keep"
 
 
 async def run(*, keep: bool) -> bool:
@@ -49,8 +51,12 @@ async def run(*, keep: bool) -> bool:
             if keep and not missing:
                 screen.title("Staying up; Ctrl-C ends it. In another terminal:")
                 screen.line(f"export KUBECONFIG={kubeconfig}")
+                if not shutil.which("elasticgpu"):
+                    screen.line(f'export PATH="{Path(sys.executable).parent}:$PATH"')
                 screen.line("kubectl get elasticgpuclaims --watch")
                 await asyncio.Event().wait()
+            elif not missing:
+                screen.line(CLOSING)
     return not missing
 
 
@@ -145,5 +151,3 @@ class Demo:
                 self._screen.line(f"  {one}")
             return
         self._screen.title(f"All of it came as the script says, in {self._screen.seconds:.1f} s")
-        for line in CLOSING:
-            self._screen.line(line)
