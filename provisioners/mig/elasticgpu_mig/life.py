@@ -14,10 +14,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from elasticgpu.api.gpu import GPU, MigProfile
-from elasticgpu.provisioner import CardSlice, ComputeInstance, GpuInstance, Host, Refused
+from elasticgpu.provisioner import CardSlice, ComputeInstance, GpuInstance, Host, Refused, Retry
 from elasticgpu.rules import mig
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ async def end(part: CardSlice, host: Host) -> None:
         return  # with the card went what was on it
     nvml, row = host.nvml, mig.find(card.status.mig, part.mig_profile)
     if row is None:
-        return
+        return await _none_unknown(card, part, host)
     async with _worker():
         if (await nvml.mig_mode(card.name))[0] != "Enabled":
             return
@@ -70,6 +71,17 @@ async def end(part: CardSlice, host: Host) -> None:
             await nvml.destroy_gpu_instance(card.name, gpu.id)
         if not card.status.mig_needs_reset and not await nvml.gpu_instances(card.name):
             await nvml.set_mig_mode(card.name, "Disabled")
+
+
+async def _none_unknown(card: GPU, part: CardSlice, host: Host) -> None:
+    """Raises Retry if what is there may be this instance, of a profile that the card lacks now."""
+    known = {row.id for row in card.status.mig}
+    there: list[GpuInstance] = []
+    with suppress(Refused):  # it never was a card for MIG
+        there = await host.nvml.gpu_instances(card.name)
+    if any(one.start == part.mig_start and one.profile not in known for one in there):
+        wanted = mig.Instance(part.mig_profile, part.mig_start)
+        raise Retry(f"{card.name} does not know the profile of {wanted} any more, to destroy it")
 
 
 async def _enable(card: GPU, host: Host) -> None:

@@ -212,6 +212,23 @@ async def test_a_stranger_is_named_and_left() -> None:
     assert await town.mode() == ("Enabled", "Enabled")
 
 
+async def test_a_table_that_was_lost() -> None:
+    """A card that does not tell its profiles any more keeps what it has until it does; what is
+    no instance of its is undone all the same."""
+    town = Town()
+    device = town.device("3g.40gb", 4)
+    await town.prepare(device)
+    bare = town.card.but(status=town.card.status.but(mig=[]))
+    town.node.cards = {bare.name: bare}
+    with pytest.raises(Retry, match=r"does not know the profile of 3g\.40gb at 4 any more"):
+        await town.unprepare(device)
+    await town.unprepare(of(CardSlice(gpu=bare.name, mig_profile="3g.40gb", mig_start=0)))
+    town.node.cards = {town.card.name: town.card}
+    await town.unprepare(of(CardSlice(gpu=bare.name, mig_profile="9g.40gb", mig_start=4)))
+    await town.unprepare(device)
+    assert await town.there() == []
+
+
 async def test_one_worker() -> None:
     """Many at once, on several cards: one change after the other, and each gets its own."""
     town = Town(cards("H100-80GB", "H200"))
