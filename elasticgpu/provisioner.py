@@ -211,20 +211,29 @@ class Provisioner(ABC):
     """Seconds that one call of `provision` or `release` may take; then it is cancelled."""
 
     def tuned(self, written: Mapping[str, str]) -> Self:
-        """This provisioner with the parameters that a class or device has written.
+        """This provisioner with the parameters that a class has written.
 
-        Raises Refused with the name of each field that is wrong, and why.
+        Raises Refused with the name of each field that is wrong or missing, and why.
         """
-        if not written and self.parameters == type(self).parameters:
-            return self
-        other = copy(self)
         try:
-            other.parameters = type(self.parameters).model_validate(dict(written))
+            parameters = type(self.parameters).model_validate(dict(written))
         except ValidationError as error:
             fields = type(self.parameters).model_fields.items()
             known = ", ".join(field.alias or name for name, field in fields) or "none"
             raise Refused(f"parameters of {self.name}: {_faults(error, known)}") from error
+        if parameters == self.parameters:
+            return self
+        other = copy(self)
+        other.parameters = parameters
         return other
+
+    def of(self, device: ElasticGPU) -> Self:
+        """This provisioner with the parameters that the device was made with, if any.
+
+        An admin's need not have those that only placement asks for. Raises Refused as `tuned`.
+        """
+        written = device.spec.source.parameters
+        return self.tuned(written) if written else self
 
     @abstractmethod
     def place(self, want: Demand, node: NodeView) -> Slice | None:

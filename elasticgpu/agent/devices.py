@@ -21,13 +21,6 @@ MADE_UP = {"nvidia-uvm": 510, "nvidia-caps": 511}
 """Majors of simulated cards: no driver of that number need be there."""
 
 
-def majors(table: Path = Path("/proc/devices")) -> dict[str, int]:
-    """The majors of character devices by driver, as the kernel lists them."""
-    characters = table.read_text(encoding="ascii").partition("Block devices:")[0]
-    rows = (line.split() for line in characters.splitlines()[1:] if line.strip())
-    return {name: int(number) for number, name in rows}
-
-
 def nodes(card: GPU, known: Mapping[str, int]) -> list[DeviceNode]:
     """The card's own file, the control device and, where its driver is loaded, unified memory."""
     minor = card.status.minor

@@ -77,7 +77,7 @@ class Node:
         if driver not in self.provisioners:
             known = ", ".join(sorted(self.provisioners)) or "none"
             raise Refused(f"provisioner {driver} is not installed on this node; installed: {known}")
-        return self.provisioners[driver].tuned(device.spec.source.parameters)
+        return self.provisioners[driver].of(device)
 
 
 async def ask_plugin(driver: str, answer: Awaitable[T]) -> T:

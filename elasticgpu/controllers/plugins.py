@@ -39,7 +39,7 @@ class Plugin:
 
     def release(self, device: ElasticGPU) -> Awaitable[None]:
         """The call that frees this device, by the parameters it was made with."""
-        return self.provisioner.tuned(device.spec.source.parameters).release(device)
+        return self.provisioner.of(device).release(device)
 
     def start(self, call: Callable[[], Awaitable[T]]) -> asyncio.Future[T]:
         """Begin a call; what it answers or raises comes as a future of the caller's loop."""

@@ -175,10 +175,9 @@ def device_view(world: World, device: ElasticGPU) -> DeviceView:
 
 def _lacks(world: World, device: ElasticGPU) -> str | None:
     """Why a device has no room, in words; one of cards outside the cluster names those itself."""
-    source = device.spec.source
-    plugin = world.plugins.get(source.driver)
+    plugin = world.plugins.get(device.spec.source.driver)
     try:
-        cards = plugin.tuned(source.parameters).pool() if plugin else None
+        cards = plugin.of(device).pool() if plugin else None
     except Refused as error:
         return error.reason
     return world.ledger.lacks(device, cards or ())

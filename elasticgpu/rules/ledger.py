@@ -35,13 +35,14 @@ class Slice:
 def holds(device: ElasticGPU) -> bool:
     """Whether the device takes room on its cards.
 
-    Made by the controller: from the moment it exists. Made by an admin: once it was admitted.
+    Made by the controller for a claim: from the moment it exists. Made by an admin, be it as a copy
+    of such a one: once it was admitted.
     Released and Failed ones go on holding, for their data and containers may still be there;
     only one that failed for want of room never had any.
     """
     match device.status.phase:
         case "" | "Pending":
-            return bool(device.metadata.annotations.get(PROVISIONED_BY))
+            return PROVISIONED_BY in device.metadata.annotations and bool(device.claim_uid)
         case "Failed":
             return device.status.reason != OVERCOMMITTED
         case "Available" | "Bound" | "Released":

@@ -6,10 +6,15 @@ import asyncio
 
 import pytest
 
-from elasticgpu.api.elasticgpu import CardSlice, DeviceSource, ElasticGPU, ElasticGPUSpec
+from elasticgpu.api.elasticgpu import (
+    CardSlice,
+    DeviceSource,
+    ElasticGPU,
+    ElasticGPUSpec,
+    ElasticGPUStatus,
+)
 from elasticgpu.api.gpu import GPU, Holding
 from elasticgpu.api.meta import ObjectMeta
-from elasticgpu.api.names import PROVISIONED_BY
 from elasticgpu.controllers import inventory
 from elasticgpu.controllers.inventory import Inventory
 from elasticgpu.controllers.world import World
@@ -77,8 +82,9 @@ async def test_what_is_released_is_still_there(
 
 
 HELD = ElasticGPU(
-    metadata=ObjectMeta(name="egpu-a", annotations={PROVISIONED_BY: "x"}),
+    metadata=ObjectMeta(name="egpu-a"),
     spec=ElasticGPUSpec(source=DeviceSource(driver="x", devices=[CardSlice(gpu="card-a")])),
+    status=ElasticGPUStatus(phase="Available"),
 )
 
 

@@ -20,7 +20,7 @@ from elasticgpu.rules.ledger import (
     shortage,
 )
 
-from .build import DRIVER, GI, card, device, free, part
+from .build import DRIVER, GI, card, claim, device, free, part, ref
 
 CARDS = ("card-0", "card-1", "card-2")
 DEVICES = ("egpu-a", "egpu-b", "egpu-c", "egpu-d")
@@ -75,6 +75,7 @@ EVENTS: st.SearchStrategy[list[Event]] = st.lists(
                 reason=st.sampled_from(("", OVERCOMMITTED)),
                 parts=PARTS,
                 annotations=st.sampled_from(({}, {PROVISIONED_BY: DRIVER})),
+                of=st.sampled_from((None, ref(claim()), ref(claim(), uid=""))),
             ),
         ),
         st.builds(DropDevice, st.sampled_from(DEVICES)),
@@ -111,7 +112,7 @@ class Naive:
 
     def live(self, found: ElasticGPU) -> bool:
         if found.status.phase in ("", "Pending"):
-            return PROVISIONED_BY in found.metadata.annotations
+            return PROVISIONED_BY in found.metadata.annotations and found.claim_uid != ""
         return not (found.status.phase == "Failed" and found.status.reason == OVERCOMMITTED)
 
     def free(self, name: str) -> tuple[int, int] | None:
@@ -195,8 +196,10 @@ def test_setting_twice_is_setting_once(events: list[Event], name: str) -> None:
 
 MADE = {PROVISIONED_BY: DRIVER}
 HOLDS: list[tuple[str, ElasticGPU, bool]] = [
-    ("ours-new", device(phase="", annotations=MADE), True),
-    ("ours-pending", device(phase="Pending", annotations=MADE), True),
+    ("ours-new", device(phase="", annotations=MADE, of=ref(claim())), True),
+    ("ours-pending", device(phase="Pending", annotations=MADE, of=ref(claim())), True),
+    ("a-copy-of-ours", device(phase="", annotations=MADE), False),
+    ("a-reserved-copy", device(phase="", annotations=MADE, of=ref(claim(), uid="")), False),
     ("admins-new", device(phase=""), False),
     ("admins-pending", device(phase="Pending"), False),
     ("available", device(phase="Available"), True),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 
 from elasticgpu.errors import Refused
-from elasticgpu.provisioner import Parameters, Provisioner
+from elasticgpu.provisioner import ENTRY_POINTS, Parameters, Provisioner
 
 from .setting import Setting
 
@@ -22,6 +23,11 @@ class Tuning(Setting):
         name = getattr(self.plugin, "name", "")
         assert name, "A plugin has a name, which classes write as `provisioner:`"
         assert len(name) <= 63, f"A name has at most 63 characters: {name}"
+        value = f"{self.plugin.__module__}:{self.plugin.__qualname__}"
+        for point in entry_points(group=ENTRY_POINTS):
+            assert point.value != value or point.name == name, (
+                f"A plugin is published under its name: {point.name} is not {name}"
+            )
         assert self.plugin.concurrency >= 1, "concurrency is at least 1"
         assert self.plugin.timeout > 0, "timeout is more than 0 seconds"
 

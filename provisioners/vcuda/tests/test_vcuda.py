@@ -130,7 +130,7 @@ def test_refuses(want: Demand, said: str) -> None:
         ("gpuCoreUtilizationPolicy", "FORCE", "'default', 'force' or 'disable'"),
         ("logLevel", "5", "less than or equal to 4"),
         ("library", "libvgpu.so", "begins with /"),
-        ("defaultMemory", "1", "not permitted"),
+        ("defaultMemory", "1", "is no parameter of it"),
     ],
 )
 def test_bad_parameters(name: str, value: str, said: str) -> None:

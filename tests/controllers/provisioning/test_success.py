@@ -62,7 +62,7 @@ async def test_44_free_device_first(stage: Stage) -> None:
     ready = device.but(spec=device.spec.but(claim_ref=None)).with_metadata(
         name="ready", uid="", resource_version="", finalizers=[]
     )
-    source = device.spec.source.but(devices=[CardSlice(gpu="card-b", core=10, memory="10Gi")])
+    source = device.spec.source.but(devices=[CardSlice(gpu="card-a", core=10, memory="10Gi")])
     stage.server.add(ready.but(spec=ready.spec.but(source=source), status=ElasticGPUStatus()))
     await stage.until(lambda: "Available" in {device.status.phase for device in stage.devices()})
     stage.ask()
