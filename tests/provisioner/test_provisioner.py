@@ -201,6 +201,15 @@ def test_parameters_go_with_the_device() -> None:
     assert made.spec.source.parameters == {"mostDevices": "7"}
 
 
+def test_of_a_device() -> None:
+    """By what it was made with; an admin's may have none, and then the plugin's own hold."""
+    asked, plain = request(), Sized()
+    spec = asked.gpu_class.spec.but(parameters={"mostDevices": "7"})
+    made = replace(asked, gpu_class=asked.gpu_class.but(spec=spec)).device()
+    assert plain.of(made).parameters == Sizes(most_devices=7)
+    assert plain.of(asked.device()) is plain
+
+
 class Asks(Plain):
     """One that asks somebody else for its devices."""
 
