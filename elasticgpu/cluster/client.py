@@ -149,10 +149,10 @@ class Client(Transport):
             await self.raw("PATCH", path, params=params, body=whole, content_type=APPLY_PATCH),
         )
 
-    async def delete(self, obj: KubeObject, *, grace: int | None = None) -> None:
+    async def delete(self, obj: T, *, grace: int | None = None) -> T | None:
         """Delete exactly this version of this object; already gone is done. Raises Conflict.
 
-        `grace` is in seconds. Finalizers may keep the object in Terminating after this returns.
+        `grace` is in seconds. Answers the object if finalizers keep it, Terminating, else None.
         """
         if not obj.uid or not obj.metadata.resource_version:
             raise ValueError(f"{_call(obj)} has no uid or resourceVersion: read it, then delete it")
@@ -161,9 +161,12 @@ class Client(Transport):
         if grace is not None:
             body["gracePeriodSeconds"] = grace
         try:
-            await self.raw("DELETE", _path(obj.resource, obj.key), body=body)
+            answer = await self.raw("DELETE", _path(obj.resource, obj.key), body=body)
         except NotFound:
             log.debug("%s was already gone", _call(obj))
+            return None
+        stays = answer.get("kind") == obj.resource.kind and answer["metadata"].get("finalizers")
+        return parse(type(obj), answer) if stays else None
 
     def watch(
         self,

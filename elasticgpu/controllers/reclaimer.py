@@ -185,8 +185,8 @@ class Reclaimer:
                 await self._confirm_gone(device)
                 if device.terminating:
                     await self.world.replace(device.without_finalizers(DEVICE_PROTECTION))
-                else:
-                    await self.world.client.delete(device)
+                elif (left := await self.world.client.delete(device)) is not None:
+                    self.world.devices.observed(left)  # or the next look would delete it again
             case Call():
                 await self._confirm_gone(device)
                 await self.releasing.call(device)

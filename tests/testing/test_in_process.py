@@ -157,3 +157,16 @@ async def test_nobody_elses_objects_are_changed(server: ApiServer, client: Direc
     for change in ({"spec": {"unheard": {"x": 1}}}, {"metadata": {"labels": {"a": "b"}}}):
         await client.raw("PATCH", path, body=change, content_type="application/merge-patch+json")
     assert entry.body == before
+
+
+async def test_a_delete_answers_what_stays() -> None:
+    """A finalizer keeps the object: whoever deleted it knows at once that it goes."""
+    async with DirectClient(ApiServer()) as client:
+        plain = await client.create(lease())
+        kept = await client.create(lease("b").with_finalizers("example.com/mine"))
+        assert await client.delete(plain) is None
+        left = await client.delete(kept)
+        assert left is not None
+        assert left.terminating
+        assert await client.get(Lease, kept.key) == left
+        assert await client.delete(plain) is None
